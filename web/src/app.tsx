@@ -15,6 +15,7 @@ import { Machines } from "./pages/machines";
 import { Nodes } from "./pages/nodes";
 import { Overview } from "./pages/overview";
 import { Partitions } from "./pages/partitions";
+import { ProjectPage, Services } from "./pages/services";
 import { SignIn } from "./pages/sign-in";
 import { Tenants } from "./pages/tenants";
 import { Tokens } from "./pages/tokens";
@@ -53,6 +54,7 @@ function Content({ route, sessions, session, onChoose }: {
   case "divide": return <DividePage wanted={query.get("device") ?? undefined} />;
   case "leases": return argument ? <LeasePage id={argument} /> : <Leases />;
   case "machines": return <Machines />;
+  case "services": return argument ? <ProjectPage name={argument} /> : <Services />;
   case "advice": return <Advice />;
   case "events": return <Events tab={argument} text={query.get("text") ?? ""} />;
   case "tenants": return <Tenants />;

@@ -12,6 +12,7 @@ const PAGES: [string, string, IconName][] = [
   ["partitions", "Partitions", "partitions"],
   ["machines", "Virtual machines", "screen"],
   ["leases", "Leases", "leases"],
+  ["services", "Services", "services"],
   ["advice", "Advice", "advice"],
   ["events", "Events", "events"],
   ["tenants", "Tenants", "tenants"],

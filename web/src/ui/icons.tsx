@@ -7,6 +7,7 @@ const PATHS = {
   devices: "M3 4h10v8H3zM6 7h4v2H6zM5 4V2M8 4V2M11 4V2M5 14v-2M8 14v-2M11 14v-2",
   partitions: "M2 3h12v10H2zM7 3v10M7 8h7",
   leases: "M8 2a4 4 0 0 1 4 4v1H4V6a4 4 0 0 1 4-4zM3 7h10v7H3zM8 10v1.5",
+  services: "M2 2.5h5v5H2zM9 2.5h5v5H9zM2 9h5v5H2zM9 11.5h5M11.5 9v5",
   advice: "M8 1.8a4 4 0 0 1 2.3 7.3V11H5.7V9.1A4 4 0 0 1 8 1.8zM6.2 14h3.6",
   events: "M3 3h10M3 6.3h7M3 9.6h10M3 13h5",
   tenants: "M6 7.5a2.5 2.5 0 1 0 0-5 2.5 2.5 0 0 0 0 5zM1.5 13.5a4.5 4.5 0 0 1 9 0z" +

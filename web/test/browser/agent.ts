@@ -10,7 +10,7 @@ import { join, resolve } from "node:path";
 import { shellWord } from "../../src/lib/command";
 
 const ROOT = resolve(process.cwd(), "..");
-const BUILD = resolve(ROOT, process.env.BUILDDIR ?? "build");
+export const BUILD = resolve(ROOT, process.env.BUILDDIR ?? "build");
 const CLEAVED = join(BUILD, "src/agent/cleaved");
 const CLEAVE = join(BUILD, "src/cli/cleave");
 

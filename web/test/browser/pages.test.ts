@@ -32,6 +32,7 @@ async function routes(): Promise<[string, ...RegExp[]][]> {
     [`leases/${train.id}`,
       /train.*Over quota.*It exceeds its promise.*25 GiB of a quota of 20 GiB.*By its driver.*batch/s,
       /History.*Promised/s],
+    ["services", /No services.*cleave up/s],
     ["advice", /No advice/],
     ["events", /lease queued.*lease created.*agent started/s, /Trouble:\s+lease over its quota/,
       /Trouble:\s+device degraded.*rows of its memory/s],
@@ -80,11 +81,11 @@ test("every page fits a phone, with the pages behind a button", async () => {
 });
 
 test("an agent without the newer routes is shown as that, and the rest works", async () => {
-  const served = await bridge(await busyAgent(), { lacks: ["/v1/whoami",
-    "/v1/advice", "/v1/tenants", "/v1/tokens", "/v1/audit", "/v1/events/stream", "/v1/history"] });
+  const served = await bridge(await busyAgent(), { lacks: ["/v1/whoami", "/v1/advice",
+    "/v1/projects", "/v1/tenants", "/v1/tokens", "/v1/audit", "/v1/events/stream", "/v1/history"] });
   const page = await open(await browser(), served.url);
 
-  for (const route of ["advice", "tenants", "tokens", "events/audit"]) {
+  for (const route of ["advice", "services", "tenants", "tokens", "events/audit"]) {
     await visit(page, route);
     await page.getByText("This agent does not offer this yet").waitFor();
     await assertAccessible(page, `${route} that is not there`);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pictures of every page for the documents, each of a real agent.  What is divided, and what
  * drivers measure, is of a simulated DGX A100; what programs use is of real ones at work on
- * this machine's own device. */
+ * this machine's own device.
+ *
+ * usage: run.mjs screenshots [NAME...], all without any */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Page } from "playwright-core";
@@ -10,12 +12,16 @@ import { Agent, pause } from "./agent";
 import { Bridge } from "./bridge";
 import { launch, type Look, open, visit } from "./browser";
 import { busyDgx, workshop } from "./scenes";
+import { Stage } from "./stage";
 
 const FOLDER = resolve(process.cwd(), "../docs/screenshots");
 const MOST_BYTES = 150 * 1024;
 const MOST_HEIGHT = 1100;
 
 const WATCHED_MS = 200000;
+const only = process.argv.slice(2);
+const isWanted = (...pictures: string[]) =>
+  only.length === 0 || pictures.some((each) => only.includes(each));
 
 const here = await new Agent().start();
 await workshop(here);
@@ -61,6 +67,7 @@ async function lastMinutes(page: Page): Promise<void> {
 type Scene = Look & { prepare?: (page: Page) => Promise<void> };
 
 async function picture(name: string, route: string, look: Scene = {}, url = one.url): Promise<void> {
+  if (!isWanted(name)) return;
   const page = await open(browser, url, { height: 720, ...look });
   await visit(page, route);
   await look.prepare?.(page);
@@ -76,6 +83,25 @@ async function picture(name: string, route: string, look: Scene = {}, url = one.
   total += bytes.length;
   console.log(`${name}.webp ${Math.round(bytes.length / 1024)} KiB`);
   if (bytes.length > MOST_BYTES) throw new Error(`${name}.webp: over ${MOST_BYTES} bytes`);
+}
+
+/* Services of real containers, alone on this machine's own device; one computes. */
+async function pictureServices(): Promise<void> {
+  const agent = await new Agent().start(), bridge = new Bridge(agent);
+  const stage = await Stage.on(agent, "shop");
+  if (typeof stage === "string") throw new Error(`no services: ${stage}`);
+  try {
+    await bridge.listen();
+    await stage.tell("request search");
+    await stage.tell("load chat");
+    await pause(4000);
+    await picture("services", "services", {}, bridge.url);
+    await picture("service", `services/${encodeURIComponent(`root/${stage.project}`)}`, {}, bridge.url);
+  } finally {
+    await stage.end();
+    await bridge.close();
+    await agent.end();
+  }
 }
 
 try {
@@ -94,7 +120,9 @@ try {
   await picture("tenants", "tenants");
   await picture("tokens", "tokens");
   await picture("phone", "overview", { width: 360, height: 740 });
-  await pause(Math.max(0, began + WATCHED_MS - Date.now()));
+  if (isWanted("services", "service")) await pictureServices();
+  if (isWanted("overview-here", "leases", "lease-resize", "lease", "advice", "advice-apply"))
+    await pause(Math.max(0, began + WATCHED_MS - Date.now()));
   await picture("overview-here", "overview", {}, three.url);
   await picture("leases", "leases", {}, three.url);
   await picture("lease-resize", "leases", { prepare: resize, height: 720 }, three.url);

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Projects of services, from the objects of the agent: replicas with their leases, and states
+ * in words.  An agent or supervisor of a later version may have states that are not here. */
+import type { Lease, Project, Replica, Service } from "../api/types";
+
+export interface ServiceRow {
+  project: Project;
+  service: Service;
+}
+
+export interface ReplicaRow {
+  service: Service;
+  replica: Replica;
+  lease: Lease | null;
+}
+
+/* In links: the names of projects are those of their tenant. */
+export const projectKey = (project: Project): string => `${project.tenant}/${project.name}`;
+
+export function findProject(projects: Project[], key: string): Project | undefined {
+  return projects.find((each) => projectKey(each) === key);
+}
+
+export function rowsOf(projects: Project[]): ServiceRow[] {
+  const order = (a: Project, b: Project) =>
+    projectKey(a).localeCompare(projectKey(b), undefined, { numeric: true });
+  return [...projects].sort(order).flatMap((project) =>
+    project.services.map((service) => ({ project, service })));
+}
+
+/* A replica has the name of its lease, among those of its tenant. */
+export function replicasOf(project: Project, leases: Lease[]): ReplicaRow[] {
+  const own = new Map(leases.filter((each) => each.tenant === project.tenant)
+    .map((each) => [each.name, each]));
+
+  return project.services.flatMap((service) => service.replicas.map((replica) => ({
+    service, replica, lease: replica.lease ? own.get(replica.name) ?? null : null,
+  })));
+}
+
+/* Replicas that a report of bounded size lacks. */
+export function leftOut(project: Project): number {
+  return project.services.reduce((sum, each) => sum + each.all_replicas - each.replicas.length, 0);
+}
+
+/* "2 of 3", and the bounds where it may have other numbers. */
+export function replicasText(service: Service): string {
+  const bounds = service.min_replicas === service.max_replicas ? ""
+    : `, ${service.min_replicas} to ${service.max_replicas}`;
+  return `${service.ready} of ${service.wanted}${bounds}`;
+}
+
+const FAILURES = ["failing", "failed", "no room"];
+
+/* The command line says the same of a service. */
+export function reasonOf(service: Service): string {
+  return FAILURES.includes(service.state) && service.failure ? service.failure : service.why;
+}
+
+export type Tone = "good" | "accent" | "warn" | "bad" | "plain";
+
+const TONES: Record<string, Tone> = {
+  ready: "good", starting: "accent", creating: "accent", queued: "warn", stopping: "accent",
+  draining: "accent", removing: "plain", asleep: "plain", off: "plain", complete: "good",
+  removed: "plain", "no room": "warn", failing: "bad", failed: "bad", ended: "warn",
+};
+
+export const toneOf = (state: string): Tone => TONES[state] ?? "plain";
+
+export function stateWords(state: string): string {
+  return state.charAt(0).toUpperCase() + state.slice(1);
+}
