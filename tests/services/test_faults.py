@@ -99,7 +99,7 @@ class Faults(Services):
             self.assertEqual(self.who(port)["version"], "")
 
     def test_first_port_beside_one_that_is_taken(self):
-        """Nobody waits at a port of a service that has no proxy yet."""
+        """No client waits at a port of a service that has no proxy yet."""
         one, taken = free_port(), free_port()
         with socket.socket() as other:
             other.bind(("127.0.0.1", taken))
