@@ -4,6 +4,7 @@ agent on a simulated node.  Virtual machines are emulated (TCG) and have no disk
 first process of their namespace.
 """
 import ctypes
+import glob
 import json
 import os
 import shutil
@@ -91,6 +92,26 @@ def missing():
 
 def cleave_vms():
     return PROGRAMS["cleave"] + "-vms"
+
+
+def copy_programs():
+    """Goes on with copies, so that what they leave in /tmp is told from that of other tests; returns
+    their folder."""
+    folder = tempfile.mkdtemp(prefix="clv-vm-programs-", dir="/dev/shm")
+    before = os.path.dirname(os.path.realpath(PROGRAMS["cleave"]))
+    # Where they look for the library.
+    os.symlink(os.path.join(before, "../client"), os.path.join(folder, "client"))
+    os.mkdir(os.path.join(folder, "cli"))
+    for name in ("cleave", "cleave-vms"):
+        shutil.copy(os.path.join(before, name), os.path.join(folder, "cli", name))
+    PROGRAMS["cleave"] = os.path.join(folder, "cli", "cleave")
+    return folder
+
+
+def left_by_ssh():
+    """The folders in /tmp in which libvirt finds the ssh of a move, of these programs."""
+    return [os.path.dirname(link) for link in glob.glob("/tmp/cleave-ssh-*/ssh")
+            if os.path.realpath(link) == os.path.realpath(cleave_vms())]
 
 
 def die_with_parent():

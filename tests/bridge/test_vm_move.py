@@ -4,7 +4,6 @@ machine can be started with a partition here, so that one that runs comes back.
 
 usage: test_vm_move.py CLEAVE CLEAVED [unittest arguments]
 """
-import glob
 import os
 import re
 import shutil
@@ -14,7 +13,8 @@ import unittest
 
 import test_libvirt
 from harness import wait_until
-from libvirt_bed import PROGRAMS, Cleave, Libvirt, Node, cleave_vms, hostdev
+from libvirt_bed import (PROGRAMS, Cleave, Libvirt, Node, cleave_vms, copy_programs, hostdev,
+                         left_by_ssh)
 from test_libvirt import NO_FIT, UNREACHABLE, USAGE, Case
 
 FAILED = 125
@@ -69,6 +69,7 @@ FIRMWARE = """<os><type arch='x86_64' machine='q35'>hvm</type>
 
 def setUpModule():
     test_libvirt.NODE = HERE
+    unittest.addModuleCleanup(shutil.rmtree, copy_programs())
     test_libvirt.setUpModule()
     Move.node2 = Node(NODE)
     unittest.addModuleCleanup(Move.node2.close)
@@ -361,9 +362,8 @@ class Move(Case):
         process.kill()
         process.communicate()
         self.go_on()
-        for link in glob.glob("/tmp/cleave-ssh-*/ssh"):
-            if os.readlink(link) == os.path.realpath(cleave_vms()):
-                shutil.rmtree(os.path.dirname(link))
+        for folder in left_by_ssh():
+            shutil.rmtree(folder)
         self.assertTrue(wait_until(lambda: self.libvirt2.state("Büro 1") == "shut off"))
         self.assertEqual((self.vms(), len(self.node.leases()), len(self.node2.leases())), ({}, 1, 1))
         self.completed()
@@ -421,13 +421,11 @@ class Move(Case):
     def test_by_ssh(self):
         env = self.ssh()
         self.assign("Büro 1")
-        before = set(os.listdir("/tmp"))
         self.refused(UNREACHABLE, ["vm", "move", f"--to={self.libvirt2.uri}", "Büro 1", "unknown"],
                      "--to-socket", env=env)
         self.ok("vm", "move", "Büro 1", "host2", env=env)
         self.assertEqual(len(self.node2.leases()), 1)
-        left = [each for each in set(os.listdir("/tmp")) - before if each.startswith("cleave-ssh")]
-        self.assertEqual(left, [])
+        self.assertEqual(left_by_ssh(), [])
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 
 struct clv_common;
 struct clv_vms_settings;
+struct clv_vm_move_settings;
 
 /* How long a running virtual machine has to release a function. */
 #define CLV_VM_DETACH_MS 10000
@@ -14,5 +15,7 @@ int clv_vm_run_list(const void *settings, int argc, char **argv);
 int clv_vm_run_assign(const void *settings, int argc, char **argv);
 int clv_vm_run_unassign(const void *settings, int argc, char **argv);
 int clv_vm_run_vm(const void *settings, int argc, char **argv);
+int clv_vm_run_move(const struct clv_vm_move_settings *settings, int argc, char **argv);
+int clv_vm_run_drain(const struct clv_vm_move_settings *settings, int argc, char **argv);
 int clv_vm_run_hook(const void *settings, int argc, char **argv);
 int clv_vm_run_offline(const void *settings, int argc, char **argv);

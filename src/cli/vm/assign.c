@@ -344,6 +344,7 @@ static int note_all(struct assign *assign)
 /* note_all() has read the leases. */
 static int show(struct assign *assign)
 {
+	const struct clv_vm_session *session = &assign->session;
 	_cleanup_free_ char(*copies)[CLV_VM_UUID_MAX] =
 		calloc(assign->n_guests, CLV_VM_UUID_MAX);
 	_cleanup_free_ const char **uuids = calloc(assign->n_guests, sizeof(*uuids));
@@ -355,7 +356,7 @@ static int show(struct assign *assign)
 		uuids[i] = copies[i];
 		clv_vm_session_reread_guest(&assign->session, uuids[i]);
 	}
-	return clv_vm_session_show(&assign->session, uuids, assign->n_guests);
+	return clv_vm_session_show(&session, 1, uuids, assign->n_guests);
 }
 
 static void end(struct assign *assign)

@@ -146,8 +146,39 @@ static void print_differences(const json_t *differences)
 		clv_output_line(stderr, "%s", clv_json_text(each, "text"));
 }
 
-int clv_vm_session_show(
-	const struct clv_vm_session *session, const char *const *uuids, size_t n_uuids)
+static void add_guests(const struct clv_vm_session *session, const char *const *uuids,
+	size_t n_uuids, json_t *items)
+{
+	for (size_t i = 0; i < session->guests.n; i++) {
+		const struct clv_vm_guest *guest = &session->guests.items[i];
+
+		if (is_among(guest->config.uuid, uuids, n_uuids))
+			json_array_append_new(
+				items, guest_to_json(&session->inventory, guest));
+	}
+}
+
+static int print_list(const struct clv_vm_session *session, const json_t *list)
+{
+	if (clv_output_list(&listing, session->settings->common.output, list) < 0)
+		return clv_cli_fail(CLV_EXIT_FAILED, "cannot write the list: %m");
+	return CLV_EXIT_OK;
+}
+
+int clv_vm_session_show(const struct clv_vm_session *const *sessions, size_t n_sessions,
+	const char *const *uuids, size_t n_uuids)
+{
+	_cleanup_json_ json_t *list = json_object();
+	json_t *items = json_array();
+
+	json_object_set_new(list, "items", items);
+	for (size_t i = 0; i < n_sessions; i++)
+		add_guests(sessions[i], uuids, n_uuids, items);
+	return print_list(sessions[0], list);
+}
+
+/* All, and what differs. */
+static int show_all(const struct clv_vm_session *session)
 {
 	const char *format = session->settings->common.output;
 	_cleanup_json_ json_t *list = json_object();
@@ -158,23 +189,13 @@ int clv_vm_session_show(
 	json_object_set_new(list, "items", items);
 	if (r)
 		return r;
-	for (size_t i = 0; i < session->guests.n; i++) {
-		const struct clv_vm_guest *guest = &session->guests.items[i];
-
-		if (is_among(guest->config.uuid, uuids, n_uuids))
-			json_array_append_new(
-				items, guest_to_json(&session->inventory, guest));
-	}
+	add_guests(session, NULL, 0, items);
 	differences = differences_to_json(&found);
 	free(found.items);
-	if (!uuids)
-		json_object_set(list, "differences", differences);
-	if (!uuids && (!format || strcmp(format, "table") == 0))
+	json_object_set_new(list, "differences", differences);
+	if (!format || strcmp(format, "table") == 0)
 		print_differences(differences);
-	json_decref(differences);
-	if (clv_output_list(&listing, format, list) < 0)
-		return clv_cli_fail(CLV_EXIT_FAILED, "cannot write the list: %m");
-	return CLV_EXIT_OK;
+	return print_list(session, list);
 }
 
 /* --- Repair --- */
@@ -259,6 +280,6 @@ int clv_vm_run_list(const void *userdata, int argc, char **argv)
 	if (r)
 		return r;
 	clv_vm_session_print_problems(&session);
-	r = clv_vm_session_show(&session, NULL, 0);
+	r = show_all(&session);
 	return result ? result : r;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The steps of a move. */
+/* The steps of a move, and its end. */
 #include "base/error.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/output.h"
@@ -20,7 +20,7 @@ static int lease_there(struct clv_vm_move *move)
 		struct clv_vm_pair *pair = &move->pairs[i];
 
 		r = clv_vm_session_lease(
-			&move->there, move->guest, &pair->chosen, &pair->there);
+			move->there, move->guest, &pair->chosen, &pair->there);
 	}
 	return r;
 }
@@ -43,7 +43,7 @@ static int stop_here(struct clv_vm_move *move, struct clv_error *err)
 	if (!move->guest->is_running)
 		return 0;
 	move->is_asked = true;
-	r = clv_vm_stop(move->here.host, move->guest, &move->stop, err);
+	r = clv_vm_stop(move->here->host, move->guest, &move->stop, err);
 	if (r >= 0)
 		clv_output_line(stderr, "%s is off", move->guest->config.name);
 	return r;
@@ -52,7 +52,7 @@ static int stop_here(struct clv_vm_move *move, struct clv_error *err)
 /* What was saved or edited until now is seen. */
 static int read_definition(struct clv_vm_move *move, struct clv_error *err)
 {
-	const struct clv_vm_host *host = move->here.host;
+	const struct clv_vm_host *host = move->here->host;
 	int r = clv_vm_check_movable(host, move->guest, &move->belongings, err);
 
 	if (r >= 0)
@@ -87,7 +87,7 @@ static int define_there(struct clv_vm_move *move, struct clv_error *err)
 	int r = exchange(move, err);
 
 	if (r >= 0)
-		r = clv_vm_find_presence(move->there.host, &move->moved, &presence, err);
+		r = clv_vm_find_presence(move->there->host, &move->moved, &presence, err);
 	if (r < 0)
 		return r;
 	if (presence != CLV_VM_ABSENT)
@@ -95,12 +95,13 @@ static int define_there(struct clv_vm_move *move, struct clv_error *err)
 			"%.100s was defined on %.100s meanwhile: undefine it there",
 			move->guest->config.name, move->host);
 	move->is_defining = true;
-	return clv_vm_define(move->there.host, &move->moved, move->moved_definition, err);
+	return clv_vm_define(
+		move->there->host, &move->moved, move->moved_definition, err);
 }
 
 static bool is_leased_there(const struct clv_vm_move *move, const char *id)
 {
-	const struct clv_vm_inventory *inventory = &move->there.inventory;
+	const struct clv_vm_inventory *inventory = &move->there->inventory;
 
 	for (size_t i = 0; i < inventory->n_leases; i++) {
 		if (strcmp(inventory->leases[i].id, id) == 0)
@@ -113,7 +114,7 @@ static bool is_leased_there(const struct clv_vm_move *move, const char *id)
  * leases. */
 static int note_there(struct clv_vm_move *move, struct clv_error *err)
 {
-	if (clv_vm_session_reread(&move->there))
+	if (clv_vm_session_reread(move->there))
 		return clv_error_set(
 			err, -ECONNREFUSED, "the agent of %.100s went away", move->host);
 	for (size_t i = 0; i < move->n_pairs; i++) {
@@ -126,7 +127,7 @@ static int note_there(struct clv_vm_move *move, struct clv_error *err)
 				pair->chosen.name, move->host);
 	}
 	return clv_vm_session_note(
-		&move->there, &move->moved, move->guest->config.shuts_down, err);
+		move->there, &move->moved, move->guest->config.shuts_down, err);
 }
 
 /* One that was started in between would run on without a definition. */
@@ -136,9 +137,9 @@ static int undefine_here(struct clv_vm_move *move, struct clv_error *err)
 	int r;
 
 	move->is_undefining = true;
-	r = clv_vm_undefine(move->here.host, move->guest, err);
+	r = clv_vm_undefine(move->here->host, move->guest, err);
 	if (r >= 0)
-		r = clv_vm_find_presence(move->here.host, move->guest, &presence, err);
+		r = clv_vm_find_presence(move->here->host, move->guest, &presence, err);
 	if (r < 0)
 		return r;
 	if (presence != CLV_VM_ABSENT)
@@ -158,9 +159,9 @@ static int start_there(struct clv_vm_move *move, struct clv_error *err)
 	if (!move->guest->is_running)
 		return 0;
 	move->is_starting = true;
-	r = clv_vm_start(move->there.host, &move->moved, err);
+	r = clv_vm_start(move->there->host, &move->moved, err);
 	if (r < 0 &&
-		clv_vm_find_presence(move->there.host, &move->moved, &presence, &why) >=
+		clv_vm_find_presence(move->there->host, &move->moved, &presence, &why) >=
 			0 &&
 		presence == CLV_VM_RUNS)
 		return 0;
@@ -191,4 +192,46 @@ int clv_vm_move_carry_out(struct clv_vm_move *move)
 			return fail(move, &err);
 	}
 	return 0;
+}
+
+/* --- The end --- */
+
+static int release_here(struct clv_vm_move *move)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < move->n_pairs; i++) {
+		int r = clv_vm_session_release(move->here, move->pairs[i].here.id);
+
+		result = r ? r : result;
+	}
+	return result;
+}
+
+/* Last, so that it does not start with a host to which it is not known to be moved. */
+static int autostart_there(struct clv_vm_move *move)
+{
+	struct clv_error err = {0};
+
+	if (!move->is_autostarted ||
+		clv_vm_set_autostart(move->there->host, &move->moved, true, &err) >= 0)
+		return 0;
+	clv_vm_session_fail(&err);
+	return clv_cli_fail(CLV_EXIT_FAILED,
+		"%.100s was moved to %.100s, and does not start with it: virsh autostart "
+		"there",
+		move->moved.config.name, move->host);
+}
+
+int clv_vm_move_finish(struct clv_vm_move *move)
+{
+	const struct clv_vm_domain *moved = &move->moved.config;
+	int is_incomplete = autostart_there(move);
+
+	if (release_here(move))
+		return clv_cli_fail(CLV_EXIT_FAILED,
+			"%.100s was moved to %.100s, and its partitions here are not "
+			"released: cleave unassign %s",
+			moved->name, move->host, moved->uuid);
+	return is_incomplete;
 }

@@ -33,7 +33,7 @@ static int check_there(struct clv_vm_move *move)
 
 	if (!move->is_starting)
 		return 0;
-	if (clv_vm_find_presence(move->there.host, &move->moved, &presence, &err) < 0) {
+	if (clv_vm_find_presence(move->there->host, &move->moved, &presence, &err) < 0) {
 		snprintf(left, sizeof(left),
 			"it may run on %.100s, and is off here; do not start it here "
 			"before it is undefined there",
@@ -56,9 +56,9 @@ static int define_here(struct clv_vm_move *move)
 
 	if (!move->is_undefining)
 		return 0;
-	r = clv_vm_find_presence(move->here.host, move->guest, &presence, &err);
+	r = clv_vm_find_presence(move->here->host, move->guest, &presence, &err);
 	if (r >= 0)
-		r = clv_vm_define(move->here.host, move->guest, move->definition, &err);
+		r = clv_vm_define(move->here->host, move->guest, move->definition, &err);
 	if (r >= 0)
 		return 0;
 	snprintf(left, sizeof(left), "%.100s keeps its definition and partitions",
@@ -72,7 +72,7 @@ static int autostart_here(struct clv_vm_move *move)
 	struct clv_error err = {0};
 
 	if (!move->is_undefining || !move->is_autostarted ||
-		clv_vm_set_autostart(move->here.host, move->guest, true, &err) >= 0)
+		clv_vm_set_autostart(move->here->host, move->guest, true, &err) >= 0)
 		return 0;
 	return fail(move, &err, "it does not start with this host any more");
 }
@@ -88,12 +88,12 @@ static int undefine_there(struct clv_vm_move *move)
 
 	if (!move->is_defining)
 		return 0;
-	r = clv_vm_find_presence(move->there.host, &move->moved, &presence, &err);
+	r = clv_vm_find_presence(move->there->host, &move->moved, &presence, &err);
 	if (r >= 0 && presence != CLV_VM_ABSENT) {
-		r = clv_vm_undefine(move->there.host, &move->moved, &err);
+		r = clv_vm_undefine(move->there->host, &move->moved, &err);
 		if (r >= 0)
 			r = clv_vm_find_presence(
-				move->there.host, &move->moved, &presence, &err);
+				move->there->host, &move->moved, &presence, &err);
 	}
 	if (r >= 0 && presence == CLV_VM_ABSENT)
 		return 0;
@@ -110,17 +110,17 @@ static int undefine_there(struct clv_vm_move *move)
 /* All of the machine's: there were none before. */
 static int release_there(struct clv_vm_move *move)
 {
-	const struct clv_vm_inventory *inventory = &move->there.inventory;
+	const struct clv_vm_inventory *inventory = &move->there->inventory;
 	char left[256];
 	int result;
 
 	if (!move->is_leasing)
 		return 0;
-	result = clv_vm_session_reread(&move->there);
+	result = clv_vm_session_reread(move->there);
 	for (size_t i = 0; !result && i < inventory->n_leases; i++) {
 		if (strcmp(inventory->leases[i].vm, move->guest->config.uuid) == 0)
 			result = clv_vm_session_release(
-				&move->there, inventory->leases[i].id);
+				move->there, inventory->leases[i].id);
 	}
 	if (!result)
 		return 0;
@@ -136,7 +136,7 @@ static int start_here(struct clv_vm_move *move)
 
 	if (!move->is_asked)
 		return 0;
-	r = clv_vm_find_presence(move->here.host, move->guest, &presence, &err);
+	r = clv_vm_find_presence(move->here->host, move->guest, &presence, &err);
 	if (r >= 0 && presence == CLV_VM_RUNS) {
 		clv_output_line(stderr,
 			"%s still runs, and may shut down later: virsh start then starts "
@@ -145,7 +145,7 @@ static int start_here(struct clv_vm_move *move)
 		return 0;
 	}
 	if (r >= 0)
-		r = clv_vm_start(move->here.host, move->guest, &err);
+		r = clv_vm_start(move->here->host, move->guest, &err);
 	return r < 0 ? fail(move, &err, "it is off here, and has its partitions") : 0;
 }
 

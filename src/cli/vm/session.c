@@ -5,8 +5,10 @@
 #include "base/error.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/output.h"
+#include "cli/frame/signals.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,6 +51,16 @@ struct clv_vm_stop_options clv_vm_session_stop_options(uint64_t timeout_ns, bool
 		.force = force,
 		.interrupt_fd = -1,
 	};
+}
+
+int clv_vm_session_hold_signals(int *ret_fd)
+{
+	*ret_fd = clv_signals_watch(NULL);
+	if (*ret_fd < 0)
+		return clv_cli_fail(
+			CLV_EXIT_FAILED, "cannot watch signals: %s", strerror(-*ret_fd));
+	signal(SIGPIPE, SIG_IGN);
+	return 0;
 }
 
 int clv_vm_session_reread(struct clv_vm_session *session)

@@ -47,6 +47,10 @@ void clv_vm_session_print_problems(const struct clv_vm_session *session);
  */
 struct clv_vm_stop_options clv_vm_session_stop_options(uint64_t timeout_ns, bool force);
 
+/* From here on signals do not end the program, and can be read from *ret_fd, which the
+ * caller closes.  Returns 0, or an exit code after printing the error. */
+int clv_vm_session_hold_signals(int *ret_fd);
+
 /* Prints an error of the bridge; returns its exit code. */
 int clv_vm_session_fail(const struct clv_error *err);
 
@@ -60,7 +64,7 @@ int clv_vm_session_release(struct clv_vm_session *session, const char *lease);
 int clv_vm_session_note(const struct clv_vm_session *session,
 	const struct clv_vm_guest *guest, bool shuts_down, struct clv_error *err);
 
-/* Prints these virtual machines, or with uuids NULL all, as the verb vms does.  Returns
- * an exit code. */
-int clv_vm_session_show(
-	const struct clv_vm_session *session, const char *const *uuids, size_t n_uuids);
+/* Prints these virtual machines of the sessions, as the verb vms does.  Returns an exit
+ * code. */
+int clv_vm_session_show(const struct clv_vm_session *const *sessions, size_t n_sessions,
+	const char *const *uuids, size_t n_uuids);

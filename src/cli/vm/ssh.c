@@ -52,16 +52,17 @@ bool clv_vm_ssh_is_wanted(const char *name)
 	return strcmp(base ? base + 1 : name, "ssh") == 0;
 }
 
-/* False: the next ssh in PATH may be this program again. */
-static bool leave_out_folder(void)
+/* There is one for each host.  False: the next ssh in PATH may be this program again. */
+static bool leave_out_folders(void)
 {
-	const char *path = getenv("PATH");
-	const char *rest = path ? strchr(path, ':') : NULL;
+	const char *path = getenv("PATH"), *rest = path;
 	_cleanup_free_ char *copy = NULL;
 
-	if (!rest || strncmp(path, CLV_VM_SSH_FOLDER, strlen(CLV_VM_SSH_FOLDER)) != 0)
-		return false;
-	copy = strdup(rest + 1);
+	while (rest && strncmp(rest, CLV_VM_SSH_FOLDER, strlen(CLV_VM_SSH_FOLDER)) == 0) {
+		rest = strchr(rest, ':');
+		rest = rest ? rest + 1 : NULL;
+	}
+	copy = rest && rest != path ? strdup(rest) : NULL;
 	return copy && setenv("PATH", copy, 1) == 0;
 }
 
@@ -79,7 +80,7 @@ int clv_vm_ssh_become(int argc, char **argv)
 	signal(SIGINT, SIG_IGN);
 	signal(SIGQUIT, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
-	if (leave_out_folder())
+	if (leave_out_folders())
 		execvp("ssh", (char **)words);
 	free(words);
 	return CLV_EXIT_NOT_FOUND;

@@ -227,17 +227,19 @@ static const struct clv_opt vm_options[] = {
 
 const struct clv_verb clv_verb_vm = {
 	.name = "vm",
-	.arguments = "move VM HOST",
-	.summary = "move a virtual machine with its partitions to another host",
-	.about = "Leases equal partitions on HOST, shuts the virtual machine down if it "
-		 "runs, defines it there with them, starts it again, and releases its "
-		 "partitions here. What is to happen is shown first; if a step fails, "
-		 "those before it are undone.",
+	.arguments = "move VM HOST|drain HOST...",
+	.summary = "move virtual machines with their partitions to other hosts",
+	.about =
+		"move leases equal partitions on HOST, shuts the virtual machine down if "
+		"it runs, defines it there with them, starts it again, and releases its "
+		"partitions here. drain does that for each virtual machine of this host "
+		"that has a partition, one after the other. What is to happen is shown "
+		"first; if a step fails, those before it are undone.",
 	.settings_bytes = sizeof(struct clv_vm_move_settings),
 	.options = vm_options,
 	.n_options = CLV_ARRAY_SIZE(vm_options),
-	.min_arguments = 3,
-	.max_arguments = 3,
+	.min_arguments = 1,
+	.max_arguments = -1,
 	.completes = CLV_COMPLETE_VM,
 	.program = CLV_VM_PROGRAM,
 };

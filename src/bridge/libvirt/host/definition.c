@@ -6,6 +6,7 @@
 #include "bridge/libvirt/host/host-internal.h"
 
 #include <errno.h>
+#include <libvirt/virterror.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +64,17 @@ static unsigned int undefine_flags(virDomain *domain)
 	       (version >= KEEPS_TPM ? VIR_DOMAIN_UNDEFINE_KEEP_TPM : 0);
 }
 
+/* A driver without such files refuses the flags; without them QEMU's refuses a machine
+ * that has one. */
+static int undefine(virDomain *domain)
+{
+	int r = virDomainUndefineFlags(domain, undefine_flags(domain));
+
+	return r < 0 && virGetLastErrorCode() == VIR_ERR_INVALID_ARG
+		       ? virDomainUndefine(domain)
+		       : r;
+}
+
 int clv_vm_undefine(const struct clv_vm_host *host, const struct clv_vm_guest *guest,
 	struct clv_error *err)
 {
@@ -75,7 +87,7 @@ int clv_vm_undefine(const struct clv_vm_host *host, const struct clv_vm_guest *g
 		return clv_error_set(err, -EBUSY,
 			"%.100s was started meanwhile: shut it down, and try again",
 			guest->config.name);
-	if (virDomainUndefineFlags(domain, undefine_flags(domain)) < 0)
+	if (undefine(domain) < 0)
 		return clv_vm_fail(
 			err, "libvirt does not undefine %.100s", guest->config.name);
 	return 0;
