@@ -65,7 +65,7 @@ ABOUT = {
     "bridge/services/supervisor": ("services-sample", "services-front", "services-kills", "services-updates",
                                    "services-sleep"),
     "cli/vm": ("libvirt-list", "libvirt-assign", "libvirt-differences", "libvirt-follow",
-               "libvirt-move", "libvirt-drain"),
+               "libvirt-move", "libvirt-drain", "libvirt-whole"),
     "bridge/libvirt/host": ("libvirt-list", "libvirt-assign", "libvirt-differences", "libvirt-follow",
                             "libvirt-move", "libvirt-drain"),
     "gate/opencl": ("icd", "opencl-patterns-double"),

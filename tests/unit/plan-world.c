@@ -36,6 +36,7 @@ static void add_holder(struct clv_holders *holders, const char *lease)
 
 	must(holder != NULL, "no memory", lease);
 	SET(holder->lease, lease);
+	holder->is_machine = strncmp(lease, "vm", 2) == 0;
 	snprintf(holder->text, sizeof(holder->text), "lease %s", lease);
 }
 

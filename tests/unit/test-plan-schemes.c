@@ -245,6 +245,10 @@ static void test_functions(void **state)
 			"sb", "set the quota of virtual function 1 of gpu0\n" },
 		{ "VF vf=1 memory=16G each=4095M", "- {select: {}, vf: {count: 1, memory: 4G}}",
 			"sb", "set the quota of virtual function 1 of gpu0\n" },
+		{ "VF !a", "- {select: {}, vf: {count: 2}}", "s", "set gpu0 to 2 virtual functions\n" },
+		{ "VF !vm1", "- {select: {}, vf: {count: 2}}", "sb",
+			"set gpu0 to 2 virtual functions\nblock gpu0 vm1\n" },
+		{ "VF !vm1", "- {select: {}, vf: {count: 0}}", PLAN_ALL, "" },
 		{ "VF vf=2 memory=16G each=2G #1!a", "- {select: {}, vf: {count: 2, memory: 4G}}",
 			"sby", "set the quota of virtual function 1 of gpu0\n"
 			"set the quota of virtual function 2 of gpu0\n"

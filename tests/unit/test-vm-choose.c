@@ -135,6 +135,37 @@ static void test_named(void **state)
 		-EINVAL, "size");
 }
 
+/* Never by chance: only by name, or where whole GPUs are asked for. */
+static void test_whole(void **state)
+{
+	struct clv_vm_partition gpus[] = {
+		{"gpu0", "whole", "0000:01:00.0", "gpu0", CLV_VM_PCI, 4 * GIB,
+			.model = "A", .is_whole = true},
+		{"gpu1", "whole", "0000:02:00.0", "gpu1", CLV_VM_PCI, 4 * GIB, true,
+			"process 7 (train)", .model = "A", .is_whole = true},
+		{"gpu2", "whole", "0000:04:00.0", "gpu2", CLV_VM_PCI, 4 * GIB,
+			.model = "B", .is_whole = true},
+		partitions[1],
+	};
+	const struct clv_vm_inventory one = {.partitions = gpus, .n_partitions = 2};
+	const struct clv_vm_inventory all = {.partitions = gpus, .n_partitions = 4};
+
+	gpus[3].device[3] = '3';
+	expect(&all, W(0), machines, 1, 0, "gpu0/vf:2@2 ");
+	expect(&all, W(.memory_bytes = 4 * GIB), machines, 1, 0, "gpu0/vf:2@2 ");
+	expect(&one, W(0), machines, 1, -ENOENT, "--profile whole");
+	expect(&one, W(.profile = "whole"), machines, 1, 0, "gpu0 ");
+	expect(&one, W(.profile = "whole"), machines, 2, -EBUSY,
+		"gpu1 is held by process 7 (train)");
+	expect(&all, W(.profile = "whole"), machines, 1, -EINVAL,
+		"A as gpu0 and B as gpu2: name one");
+	expect(&all, W(.profile = "whole", .model = "B"), machines, 1, 0, "gpu2 ");
+	expect(&all, W(.partition = "gpu2"), machines, 1, 0, "gpu2 ");
+	expect(&all, W(.partition = "gpu1"), machines, 1, -EBUSY, "process 7 (train)");
+	expect(&all, W(.partition = "gpu3"), machines, 1, -ENOTSUP,
+		"gpu3 is partitioned: assign one of its partitions");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -145,6 +176,7 @@ int main(void)
 		cmocka_unit_test(test_sizes_match),
 		cmocka_unit_test(test_model),
 		cmocka_unit_test(test_named),
+		cmocka_unit_test(test_whole),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

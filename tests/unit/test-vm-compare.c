@@ -17,6 +17,7 @@
 static struct clv_vm_partition partitions[] = {
 	{"gpu0/vf:2@1", "vf:2", "0000:01:00.1", "gpu0"},
 	{"gpu0/vf:2@2", "vf:2", "0000:01:00.2", "gpu0"},
+	{"gpu1", "whole", "0000:02:00.0", "gpu1", .is_whole = true},
 };
 
 struct row {
@@ -70,6 +71,14 @@ static const struct row rows[] = {
 		.differences = "unassigned:0 "},
 	{"a network card", {{{0}}}, {DEVICE("0000:09:00.0", "hostdev0")},
 		.differences = ""},
+	{"a whole GPU", {LEASE("l3", U1, "gpu1")},
+		{DEVICE("0000:02:00.0", "ua-cleave-l3")}, .differences = ""},
+	{"a whole GPU, stolen", {LEASE("l3", U2, "gpu1")}, {DEVICE("0000:02:00.0", "")},
+		.is_incomplete = true, .differences = "of-another:0 "},
+	{"a whole GPU, lease gone", {{{0}}}, {DEVICE("0000:02:00.0", "ua-cleave-l3")},
+		.differences = "no-lease:3 "},
+	{"a whole GPU, by hand or by a pool", {{{0}}},
+		{DEVICE("0000:02:00.0", "hostdev0")}, .differences = ""},
 	{"two", {GOOD, LEASE("l2", U1, "gpu0/vf:2@2")},
 		{AT_1, DEVICE("0000:01:00.2", "ua-cleave-l2")}, .differences = ""},
 };
@@ -86,7 +95,7 @@ static void fill(struct clv_vm_domain *domain, const struct clv_vm_hostdev hostd
 static void check_row(const struct row *row)
 {
 	struct clv_vm_inventory inventory = {.partitions = partitions,
-		.n_partitions = row->n_partitions ? 0 : 2,
+		.n_partitions = row->n_partitions ? 0 : CLV_ARRAY_SIZE(partitions),
 		.leases = (struct clv_vm_lease *)row->leases,
 		.n_leases = (size_t)(row->leases[0].id[0] != '\0') +
 			    (row->leases[1].id[0] != '\0')};

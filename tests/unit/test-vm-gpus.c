@@ -85,6 +85,24 @@ static void test_details(void **state)
 	json_decref(gpus);
 }
 
+/* A machine that has it as a whole. */
+static void test_whole(void **state)
+{
+	json_t *gpus = gpus_of("{\"name\": \"gpu0\", " PCI
+			       "\"scheme\": \"none\", \"memory_bytes\": 100,"
+			       " \"assignable\": \"none\","
+			       " \"why_not_assignable\": \"it is in use\"}",
+		"{\"items\": [{\"device\": \"gpu0\", \"command\": \"a\","
+		"  \"holder\": \"vm:" UUID "\"}]}");
+	const json_t *gpu = json_array_get(gpus, 0);
+
+	assert_string_equal(text_of(gpu, "vm"), UUID);
+	assert_string_equal(text_of(gpu, "vm_name"), "a");
+	assert_true(json_is_null(json_object_get(gpu, "why")));
+	assert_int_equal(json_integer_value(json_object_get(gpu, "free_bytes")), 0);
+	json_decref(gpus);
+}
+
 static void test_no_processor(void **state)
 {
 	json_t *gpus = gpus_of("{\"name\": \"cpu0\", \"type\": \"cpu\"}", "{}");
@@ -98,6 +116,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_status),
 		cmocka_unit_test(test_details),
+		cmocka_unit_test(test_whole),
 		cmocka_unit_test(test_no_processor),
 	};
 

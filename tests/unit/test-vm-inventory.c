@@ -97,6 +97,68 @@ static void test_cordoned(void **state)
 	json_decref(devices);
 }
 
+/* clang-format off */
+#define DEVICE(name, address, rest)                                             \
+	"{\"name\": \"" name "\", \"pci_address\": \"" address "\","            \
+	" \"model\": \"L40S\", \"memory_bytes\": 64, " rest "}"
+#define LEASE(id, name, address)                                                \
+	"{\"id\": \"" id "\", \"device\": \"" name "\","                        \
+	" \"holder\": \"vm:" UUID "\", \"partition\": null, \"command\": \"w\"," \
+	" \"devices\":"                                                         \
+	" [{\"name\": \"" name "\", \"pci_address\": \"" address "\"}]}"
+
+static const char whole_node[] =
+	"{\"devices\": ["
+	DEVICE("cpu0", "", "\"scheme\": \"none\"") ","
+	DEVICE("gpu1", "0000:02:00.0", "\"scheme\": \"none\"") ","
+	DEVICE("gpu3", "0000:04:00.0", "\"scheme\": \"mig\","
+		" \"assignable\": \"none\", \"why_not_assignable\": \"it is divided\"") ","
+	DEVICE("gpu4", "0000:05:00.0", "\"scheme\": \"none\","
+		" \"assignable\": \"none\", \"holders\": [{\"text\": \"process 7\"}]") ","
+	DEVICE("gpu5", "0000:06:00.0", "\"scheme\": \"none\"") "]}";
+static const char whole_devices[] =
+	"{\"items\": ["
+	DEVICE("gpu0", "", "\"health\": {\"state\": \"ok\"}, \"share_promised\": 1.0") ","
+	DEVICE("gpu2", "", "\"health\": {\"state\": \"lost\"}") ","
+	DEVICE("gpu5", "", "\"share_promised\": 1.0") "]}";
+static const char whole_leases[] =
+	"{\"items\": [" LEASE("l1", "gpu0", "0000:01:00.0") ","
+	LEASE("l2", "gpu2", "0000:03:00.0") "]}";
+/* clang-format on */
+
+/* The GPUs of gpu0's lease and of gpu2's are not there: a machine has one, the other is
+ * lost. */
+static void test_whole(void **state)
+{
+	_cleanup_inventory_ struct clv_vm_inventory inventory = {0};
+	json_t *objects[] = {json_loads(whole_node, 0, NULL),
+		json_loads(whole_devices, 0, NULL), json_loads(whole_leases, 0, NULL)};
+	const struct clv_vm_partition *p;
+
+	assert_true(objects[0] && objects[1] && objects[2]);
+	assert_int_equal(
+		clv_vm_inventory_read(objects[0], objects[1], objects[2], &inventory), 0);
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(objects); i++)
+		json_decref(objects[i]);
+	assert_int_equal(inventory.n_partitions, 5);
+	p = &inventory.partitions[0];
+	assert_string_equal(p->name, "gpu1");
+	assert_string_equal(p->device, "gpu1");
+	assert_string_equal(p->profile, CLV_VM_WHOLE);
+	assert_string_equal(p->address, "0000:02:00.0");
+	assert_true(p->is_whole && !p->is_held && p->why_not[0] == '\0');
+	assert_int_equal(p->memory_bytes, 64);
+	assert_string_equal(p[1].why_not, "it is divided");
+	assert_true(p[2].is_held);
+	assert_string_equal(p[2].holder, "process 7");
+	assert_non_null(strstr(p[3].why_not, "standing share"));
+	assert_string_equal(p[4].name, "gpu0");
+	assert_string_equal(p[4].address, "0000:01:00.0");
+	assert_string_equal(p[4].model, "L40S");
+	assert_true(p[4].is_held && p[4].is_whole);
+	assert_null(clv_vm_find_partition(&inventory, "gpu2"));
+}
+
 /* Members of other types are as if they were missing. */
 static void test_other_types(void **state)
 {
@@ -119,6 +181,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_read),
 		cmocka_unit_test(test_cordoned),
+		cmocka_unit_test(test_whole),
 		cmocka_unit_test(test_other_types),
 	};
 

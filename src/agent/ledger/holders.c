@@ -30,8 +30,9 @@ static void add_lease(struct clv_holders *holders, const struct clv_lease *lease
 	if (!holder)
 		return;
 	holder->is_ours = true;
+	holder->is_machine = lease->record.vm[0] != '\0';
 	snprintf(holder->lease, sizeof(holder->lease), "%s", lease->record.id);
-	if (lease->record.vm[0] != '\0')
+	if (holder->is_machine)
 		snprintf(holder->text, sizeof(holder->text), "virtual machine %.60s",
 			lease->record.command);
 	else

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "bridge/libvirt/domain/choose.h"
+#include "bridge/libvirt/domain/group.h"
 #include "bridge/libvirt/domain/mmio.h"
 #include "bridge/libvirt/host/change.h"
 #include "cli/frame/cli.h"
@@ -140,6 +141,24 @@ static int choose(struct assign *assign, const char *partition)
 		    assign->partitions, &err) < 0)
 		return clv_vm_session_fail(&err);
 	return 0;
+}
+
+/* A GPU may have functions for sound or USB in its group, which libvirt leaves with their
+ * drivers, so that the machine would not start. */
+static int check_groups(const struct assign *assign)
+{
+	struct clv_error err = {0};
+	int r = 0;
+
+	for (size_t i = 0; i < assign->n_guests * assign->count && r >= 0; i++) {
+		const struct clv_vm_partition *partition = assign->partitions[i];
+
+		if (partition->is_whole)
+			r = clv_vm_check_group(CLV_VM_SYSFS, partition->address, &err);
+	}
+	if (r >= 0)
+		return 0;
+	return clv_vm_session_fail(&err);
 }
 
 /* --- The 64-bit window --- */
@@ -367,35 +386,54 @@ static void end(struct assign *assign)
 }
 #define _cleanup_assign_ CLV_CLEANUP(end)
 
+/* Whether the word is a GPU and no virtual machine. */
+static bool is_gpu(const struct clv_vm_session *session, const char *word)
+{
+	for (size_t i = 0; i < session->guests.n; i++) {
+		if (strcmp(session->guests.items[i].config.name, word) == 0)
+			return false;
+	}
+	for (size_t i = 0; i < session->inventory.n_partitions; i++) {
+		if (strcmp(session->inventory.partitions[i].device, word) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* A name with a slash is a partition's: libvirt allows none in a machine's. */
-static int check_words(
-	const struct clv_assign_settings *settings, const char *partition, int n)
+static bool is_partition(const struct clv_vm_session *session, const char *word)
+{
+	return strchr(word, '/') || is_gpu(session, word);
+}
+
+static int check_words(const struct clv_assign_settings *settings, int n)
 {
 	if (settings->all ? n > 0 : n == 0)
 		return clv_cli_fail(CLV_EXIT_USAGE,
 			"name the virtual machines, or write --all for those without a "
-			"partition: see cleave vms");
-	if (partition && settings->all)
-		return clv_cli_fail(CLV_EXIT_USAGE,
-			"--all takes no partition: give --profile or --size");
+			"partition, which takes no names: see cleave vms");
 	return 0;
 }
 
 int clv_vm_run_assign(const void *userdata, int argc, char **argv)
 {
 	_cleanup_assign_ struct assign assign = {.settings = userdata};
-	const char *partition = argc > 0 && strchr(argv[0], '/') ? argv[0] : NULL;
-	int n_names = argc - (partition ? 1 : 0), r, result;
-	char **names = argv + (partition ? 1 : 0);
+	const char *partition = NULL;
+	int r = check_words(assign.settings, argc), result;
 
 	assign.count = assign.settings->count ? assign.settings->count : 1;
-	r = check_words(assign.settings, partition, n_names);
 	if (!r)
 		r = clv_vm_session_begin(&assign.settings->vm, &assign.session);
+	if (!r && argc > 0 && is_partition(&assign.session, argv[0])) {
+		partition = *argv++;
+		r = check_words(assign.settings, --argc);
+	}
 	if (!r)
-		r = find_guests(&assign, n_names, names);
+		r = find_guests(&assign, argc, argv);
 	if (!r)
 		r = choose(&assign, partition);
+	if (!r)
+		r = check_groups(&assign);
 	if (r)
 		return r;
 	result = assign_all(&assign);

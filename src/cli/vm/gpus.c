@@ -13,8 +13,11 @@
 
 static void cell_status(const json_t *row, char ret[CLV_CELL_MAX])
 {
+	bool is_whole = clv_json_text(row, "status")[0] && clv_json_text(row, "vm")[0];
+
 	snprintf(ret, CLV_CELL_MAX, "%s",
-		clv_vm_gpu_status_text(clv_json_text(row, "status")));
+		is_whole ? "assigned as a whole"
+			 : clv_vm_gpu_status_text(clv_json_text(row, "status")));
 }
 
 static void cell_memory(const json_t *row, char ret[CLV_CELL_MAX])

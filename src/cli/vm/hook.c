@@ -62,6 +62,7 @@ static int read_agent(const struct clv_common *common, struct clv_vm_inventory *
 	const struct clv_client_options options = clv_cli_options(common, false);
 	_cleanup_client_ struct clv_client *client = NULL;
 	_cleanup_json_ json_t *node = NULL;
+	_cleanup_json_ json_t *devices = NULL;
 	_cleanup_json_ json_t *leases = NULL;
 	int r = clv_client_new(&options, &client, err);
 
@@ -70,8 +71,10 @@ static int read_agent(const struct clv_common *common, struct clv_vm_inventory *
 	*ret_is_applying = is_applying(client);
 	r = clv_client_node(client, &node, err);
 	if (r >= 0)
+		r = clv_client_devices(client, &devices, err);
+	if (r >= 0)
 		r = clv_client_leases(client, &leases, err);
-	return r < 0 ? r : clv_vm_inventory_read(node, NULL, leases, ret);
+	return r < 0 ? r : clv_vm_inventory_read(node, devices, leases, ret);
 }
 
 static const struct clv_vm_difference *find_obstacle(

@@ -84,7 +84,7 @@ static const struct clv_opt assign_options[] = {
 		.type = CLV_OPT_TEXT,
 		.offset = ASSIGN(profile),
 		.argument = "PROFILE",
-		.help = "Assign partitions of this profile, as vf:4",
+		.help = "Assign partitions of this profile, as vf:4; whole: whole GPUs",
 	},
 	{
 		.name = "size",
@@ -149,7 +149,7 @@ static const struct clv_opt assign_options[] = {
 
 const struct clv_verb clv_verb_assign = {
 	.name = "assign",
-	.arguments = "[PARTITION] VM...",
+	.arguments = "[PARTITION|GPU] VM...",
 	.summary = "assign partitions to virtual machines",
 	.about =
 		"A partition goes to one virtual machine, which keeps it until cleave "

@@ -39,9 +39,10 @@ enum clv_scheme clv_scheme_from_string(const char *text);
 struct clv_holder {
 	/* shown to users: "lease train of bob", "process 4711 (python3)" */
 	char text[80];
-	char lease[24]; /* its id, or "" for a process that has no lease */
-	uint32_t pid;   /* 0: not known */
-	bool is_ours;   /* a lease of this agent */
+	char lease[24];  /* its id, or "" for a process that has no lease */
+	uint32_t pid;    /* 0: not known */
+	bool is_ours;    /* a lease of this agent */
+	bool is_machine; /* a virtual machine, which takes a device from its driver */
 };
 
 struct clv_holders {

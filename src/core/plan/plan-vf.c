@@ -160,10 +160,25 @@ static void block_function(struct clv_vf_plan *p, uint32_t i)
 		"the number of virtual functions changes only when none is in use");
 }
 
+/* Programs on a GPU go on beside its new functions; a machine that has the GPU has taken
+ * it from the driver that makes them. */
+static void block_machine(struct clv_vf_plan *p)
+{
+	const struct clv_holders *holders = &p->at.device->holders;
+
+	for (size_t i = 0; i < holders->n; i++) {
+		if (holders->items[i].is_machine)
+			clv_planner_block(p->planner, p->at.index, "", holders,
+				"virtual functions are not made of a GPU that a virtual "
+				"machine has as a whole");
+	}
+}
+
 static void plan_new_count(struct clv_vf_plan *p)
 {
 	bool is_whole = p->count < p->n_functions;
 
+	block_machine(p);
 	for (uint32_t i = 0; i < p->now->n; i++)
 		block_function(p, i);
 	if (p->now->n > 0)

@@ -22,6 +22,8 @@ struct choice {
 static bool is_of_size(
 	const struct clv_vm_partition *partition, const struct clv_vm_wish *wish)
 {
+	if (!wish->profile && partition->is_whole && !wish->partition)
+		return false;
 	if (wish->profile && strcmp(partition->profile, wish->profile) != 0)
 		return false;
 	return wish->memory_bytes == 0 || partition->memory_bytes == wish->memory_bytes;
@@ -80,30 +82,67 @@ static int check_targets(const struct clv_vm_wish *wish,
 	return 0;
 }
 
+/* Whether a machine would notice which of both it gets.  Whole GPUs of one size may be of
+ * several models. */
+static bool differs(
+	const struct clv_vm_partition *one, const struct clv_vm_partition *other)
+{
+	if (one->is_whole)
+		return one->memory_bytes != other->memory_bytes ||
+		       strcmp(one->model, other->model) != 0;
+	return strcmp(one->profile, other->profile) != 0 &&
+	       one->memory_bytes != other->memory_bytes;
+}
+
+static int fail_several(const struct choice *choice, const struct clv_vm_partition *one,
+	const struct clv_vm_partition *other, struct clv_error *err)
+{
+	char sizes[256];
+
+	if (one->is_whole)
+		return clv_error_set(err, -EINVAL,
+			"GPUs are of several models, %.60s as %.60s and %.60s as %.60s: "
+			"name one, as cleave assign %.60s VM, or give --size",
+			one->model, one->name, other->model, other->name, one->name);
+	list_sizes(choice->inventory, sizes, sizeof(sizes));
+	return clv_error_set(err, -EINVAL,
+		"partitions have several sizes, %s: choose one with --profile or --size",
+		sizes);
+}
+
+static bool has_partitions(const struct clv_vm_inventory *inventory)
+{
+	for (size_t i = 0; i < inventory->n_partitions; i++) {
+		if (!inventory->partitions[i].is_whole)
+			return true;
+	}
+	return false;
+}
+
 /* Where neither a profile nor a size was given, all partitions must be of one size. */
 static int check_sizes(const struct choice *choice, struct clv_error *err)
 {
+	bool wants_whole =
+		choice->wish->profile && strcmp(choice->wish->profile, CLV_VM_WHOLE) == 0;
+
 	const struct clv_vm_inventory *inventory = choice->inventory;
 	const struct clv_vm_partition *first = NULL;
 	char sizes[256];
 
 	list_sizes(inventory, sizes, sizeof(sizes));
-	if (inventory->n_partitions == 0)
+	if (!has_partitions(inventory) && !wants_whole)
 		return clv_error_set(err, -ENOENT,
 			"no GPU is partitioned for virtual machines: make functions with "
-			"cleave partition create DEVICE vf:N, or cleave apply");
+			"cleave partition create DEVICE vf:N, or cleave apply, or assign "
+			"a whole GPU with --profile whole");
 	for (size_t i = 0; i < inventory->n_partitions; i++) {
 		const struct clv_vm_partition *partition = &inventory->partitions[i];
 
 		if (!is_of_size(partition, choice->wish))
 			continue;
-		if (first && strcmp(first->profile, partition->profile) != 0 &&
-			first->memory_bytes != partition->memory_bytes)
-			return clv_error_set(err, -EINVAL,
-				"partitions have several sizes, %s: choose one with "
-				"--profile or --size",
-				sizes);
-		first = partition;
+		if (first && !choice->wish->model && differs(first, partition))
+			return fail_several(choice, first, partition, err);
+		first = first ? first : partition;
 	}
 	if (!first)
 		return clv_error_set(
@@ -151,32 +190,52 @@ static const struct clv_vm_partition *take_next(
 	return &inventory->partitions[at];
 }
 
+/* Why a partition that is not free is not chosen; false: it says nothing new. */
+static bool explain(const struct choice *choice, const struct clv_vm_partition *partition,
+	char ret[160])
+{
+	bool is_fitting = is_of_size(partition, choice->wish);
+
+	if (partition->is_whole && !is_fitting)
+		return false;
+	if (partition->is_held && !partition->is_whole)
+		return false;
+	if (partition->is_held)
+		snprintf(ret, 160, "%.40s is held by %.80s", partition->name,
+			partition->holder);
+	else if (partition->why_not[0])
+		snprintf(ret, 160, "%s", partition->why_not);
+	else if (is_fitting && !is_of_model(partition, choice->wish))
+		snprintf(ret, 160, "%.40s is another GPU than %.40s", partition->model,
+			choice->wish->model);
+	else
+		return false;
+	return true;
+}
+
 static int fail_few(const struct choice *choice, size_t n_wanted, size_t n_found,
 	struct clv_error *err)
 {
 	const struct clv_vm_inventory *inventory = choice->inventory;
-	const char *why = NULL;
-	char other[160];
+	bool is_explained = false;
+	char why[160] = "";
 
-	for (size_t i = 0; i < inventory->n_partitions && !why; i++) {
-		const struct clv_vm_partition *partition = &inventory->partitions[i];
-
-		if (partition->is_held)
-			continue;
-		if (partition->why_not[0])
-			why = partition->why_not;
-		else if (is_of_size(partition, choice->wish) &&
-			 !is_of_model(partition, choice->wish))
-			why = other;
-		if (why == other)
-			snprintf(other, sizeof(other), "%.40s is another GPU than %.40s",
-				partition->model, choice->wish->model);
-	}
+	for (size_t i = 0; i < inventory->n_partitions && !is_explained; i++)
+		is_explained = explain(choice, &inventory->partitions[i], why);
 	return clv_error_set(err, -EBUSY,
 		"%zu partition%s needed and %zu free%s%s: assign fewer, take others back "
 		"with cleave unassign, or make more with cleave apply",
 		n_wanted, n_wanted == 1 ? " is" : "s are", n_found,
-		why ? "; others: " : "", why ? why : "");
+		is_explained ? "; others: " : "", why);
+}
+
+static bool is_device(const struct clv_vm_inventory *inventory, const char *name)
+{
+	for (size_t i = 0; i < inventory->n_partitions; i++) {
+		if (strcmp(inventory->partitions[i].device, name) == 0)
+			return true;
+	}
+	return false;
 }
 
 static int choose_named(const struct clv_vm_inventory *inventory,
@@ -190,6 +249,11 @@ static int choose_named(const struct clv_vm_inventory *inventory,
 		return clv_error_set(err, -EINVAL,
 			"%.72s is one partition and goes to one virtual machine: use "
 			"--profile or --size for several",
+			wish->partition);
+	if (!partition && is_device(inventory, wish->partition))
+		return clv_error_set(err, -ENOTSUP,
+			"%.72s is partitioned: assign one of its partitions, or make it "
+			"whole with a layout",
 			wish->partition);
 	if (!partition)
 		return clv_error_set(err, -ENOENT,

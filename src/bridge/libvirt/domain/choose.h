@@ -9,7 +9,7 @@ struct clv_error;
 
 struct clv_vm_wish {
 	const char *partition; /* this one; NULL: by the members below */
-	const char *profile;   /* NULL: not given */
+	const char *profile;   /* NULL: not given, and no whole GPU */
 	uint64_t memory_bytes; /* of each partition, exactly; 0: not given */
 	const char *model;     /* of the GPU, exactly, and by these means; NULL: any */
 	enum clv_vm_means means;

@@ -130,6 +130,8 @@ static int compare_foreign(const struct clv_vm_inventory *inventory,
 		difference.kind = CLV_VM_DEVICE_WITHOUT_LEASE;
 	else if (!partition || difference.lease)
 		return 0; /* not cleave's, or its own: see CLV_VM_LEASE_NOT_IN_CONFIG */
+	else if (partition->is_whole)
+		return 0; /* given by virsh, or by a pool, whose lease names no machine */
 	else
 		difference.kind = CLV_VM_PARTITION_UNASSIGNED;
 	return add(list, difference);

@@ -123,6 +123,20 @@ static void put_partitions(json_t *gpu, const json_t *device, const json_t *leas
 	json_object_set_new(gpu, "partitions", partitions);
 }
 
+/* The machine that has the whole GPU; lease may be NULL. */
+static void put_machine(json_t *gpu, const json_t *lease)
+{
+	const char *vm = lease ? clv_vm_of_holder(text_of(lease, "holder")) : NULL;
+
+	json_object_set_new(gpu, "vm", vm ? json_string(vm) : json_null());
+	json_object_set_new(gpu, "vm_name",
+		vm ? json_string(text_of(lease, "command")) : json_null());
+	if (vm) {
+		json_object_set_new(gpu, "why", json_null());
+		json_object_set_new(gpu, "free_bytes", json_integer(0));
+	}
+}
+
 static json_t *gpu_to_json(const json_t *device, const json_t *leases)
 {
 	const char *why =
@@ -136,6 +150,7 @@ static json_t *gpu_to_json(const json_t *device, const json_t *leases)
 
 	put_engines(gpu, device);
 	put_partitions(gpu, device, leases);
+	put_machine(gpu, find_lease(leases, text_of(device, "name")));
 	return gpu;
 }
 

@@ -8,11 +8,12 @@
  * node: GET /v1/node; leases: GET /v1/leases.  Returns an array, which the caller owns;
  * of each GPU "name", "uuid", "model", "pci_address", "status", "why", "memory_bytes",
  * "free_bytes" (of partitions that no holder has), "encoders", "decoders" (null: not
- * known), "counts" (that it may be divided into), "count", and "partitions": of each
- * "name", "profile", "address", "memory_bytes", "encoders", "decoders", "vm" and
- * "vm_name" (null: it has none).
+ * known), "counts" (that it may be divided into), "count", "vm" and "vm_name" (that have
+ * it as a whole; null: none), and "partitions": of each "name", "profile", "address",
+ * "memory_bytes", "encoders", "decoders", "vm" and "vm_name".
  *
- * status and why are the agent's "assignable" and its reason. */
+ * status and why are the agent's "assignable" and its reason, which is null where a
+ * machine has the GPU as a whole. */
 json_t *clv_vm_gpus(const json_t *node, const json_t *leases);
 
 /* A status as text for people; "" for one of a newer agent. */

@@ -17,6 +17,13 @@ static const char *text_of(const json_t *object, const char *key)
 	return text ? text : "";
 }
 
+static uint64_t bytes_of(const json_t *object)
+{
+	json_int_t bytes = json_integer_value(json_object_get(object, "memory_bytes"));
+
+	return bytes > 0 ? (uint64_t)bytes : 0;
+}
+
 const char *clv_vm_of_holder(const char *holder)
 {
 	static const char prefix[] = CLV_VM_HOLDER_PREFIX;
@@ -83,13 +90,12 @@ static int add_partition(struct clv_vm_inventory *inventory, const json_t *devic
 	struct clv_vm_partition *partition =
 		CLV_APPEND(inventory->partitions, inventory->n_partitions);
 	const json_t *holders = json_object_get(json, "holders");
-	json_int_t bytes = json_integer_value(json_object_get(json, "memory_bytes"));
 	const char *address = text_of(json, "address");
 
 	if (!partition)
 		return -ENOMEM;
 	partition->means = means;
-	partition->memory_bytes = bytes > 0 ? (uint64_t)bytes : 0;
+	partition->memory_bytes = bytes_of(json);
 	snprintf(partition->name, sizeof(partition->name), "%s", text_of(json, "name"));
 	snprintf(partition->profile, sizeof(partition->profile), "%s",
 		text_of(json, "profile"));
@@ -106,23 +112,75 @@ static int add_partition(struct clv_vm_inventory *inventory, const json_t *devic
 	return 0;
 }
 
+/* NULL: out of memory. */
+static struct clv_vm_partition *append_whole(struct clv_vm_inventory *inventory,
+	const char *name, const char *address, const char *model, uint64_t memory_bytes)
+{
+	struct clv_vm_partition *whole =
+		CLV_APPEND(inventory->partitions, inventory->n_partitions);
+
+	if (!whole)
+		return NULL;
+	whole->is_whole = true;
+	whole->means = CLV_VM_PCI;
+	whole->memory_bytes = memory_bytes;
+	snprintf(whole->name, sizeof(whole->name), "%s", name);
+	snprintf(whole->device, sizeof(whole->device), "%s", name);
+	snprintf(whole->profile, sizeof(whole->profile), CLV_VM_WHOLE);
+	snprintf(whole->address, sizeof(whole->address), "%s", address);
+	snprintf(whole->model, sizeof(whole->model), "%s", model);
+	return whole;
+}
+
+/* The processor, as OpenCL sees it, has no PCI address. */
+static int add_whole(struct clv_vm_inventory *inventory, const json_t *device)
+{
+	const json_t *holders = json_object_get(device, "holders");
+	const char *address = text_of(device, "pci_address");
+	struct clv_vm_partition *whole;
+
+	if (address[0] == '\0')
+		return 0;
+	whole = append_whole(inventory, text_of(device, "name"), address,
+		text_of(device, "model"), bytes_of(device));
+	if (!whole)
+		return -ENOMEM;
+	whole->is_held = json_array_size(holders) > 0;
+	snprintf(whole->holder, sizeof(whole->holder), "%s",
+		text_of(json_array_get(holders, 0), "text"));
+	/* That of a GPU in use names no holder. */
+	if (!whole->is_held && strcmp(text_of(device, "assignable"), "none") == 0)
+		snprintf(whole->why_not, sizeof(whole->why_not), "%s",
+			text_of(device, "why_not_assignable"));
+	return 0;
+}
+
+static int read_device(struct clv_vm_inventory *inventory, const json_t *device)
+{
+	const char *framework = text_of(json_object_get(device, "vf"), "framework");
+	const json_t *partition;
+	size_t i;
+	int r = 0;
+
+	if (strcmp(text_of(device, "scheme"), "vf") != 0)
+		return add_whole(inventory, device);
+	json_array_foreach (json_object_get(device, "partitions"), i, partition) {
+		if (r == 0)
+			r = add_partition(
+				inventory, device, partition, means_of(framework));
+	}
+	return r;
+}
+
 static int read_partitions(struct clv_vm_inventory *inventory, const json_t *node)
 {
-	const json_t *device, *partition;
-	size_t i, k;
+	const json_t *device;
+	size_t i;
 	int r = 0;
 
 	json_array_foreach (json_object_get(node, "devices"), i, device) {
-		const char *framework =
-			text_of(json_object_get(device, "vf"), "framework");
-
-		if (strcmp(text_of(device, "scheme"), "vf") != 0)
-			continue;
-		json_array_foreach (json_object_get(device, "partitions"), k, partition) {
-			if (r == 0)
-				r = add_partition(inventory, device, partition,
-					means_of(framework));
-		}
+		if (r == 0)
+			r = read_device(inventory, device);
 	}
 	return r;
 }
@@ -145,23 +203,60 @@ static int add_lease(struct clv_vm_inventory *inventory, const json_t *json)
 	return 0;
 }
 
-/* A GPU that is cordoned takes no new lease. */
-static void mark_cordoned(struct clv_vm_inventory *inventory, const json_t *devices)
+static const json_t *find_device(const json_t *devices, const char *name)
 {
 	const json_t *device;
 	size_t i;
 
 	json_array_foreach (json_object_get(devices, "items"), i, device) {
-		if (!json_is_true(json_object_get(device, "cordoned")))
-			continue;
-		for (size_t k = 0; k < inventory->n_partitions; k++) {
-			struct clv_vm_partition *partition = &inventory->partitions[k];
-
-			if (strcmp(partition->device, text_of(device, "name")) == 0)
-				snprintf(partition->why_not, sizeof(partition->why_not),
-					"%.60s is cordoned", partition->device);
-		}
+		if (strcmp(text_of(device, "name"), name) == 0)
+			return device;
 	}
+	return NULL;
+}
+
+/* A GPU that is cordoned takes no new lease, nor does one that is promised to others
+ * while none of them has it, as the member of a pool. */
+static void mark_refusing(struct clv_vm_inventory *inventory, const json_t *devices)
+{
+	for (size_t i = 0; i < inventory->n_partitions; i++) {
+		struct clv_vm_partition *partition = &inventory->partitions[i];
+		const json_t *device = find_device(devices, partition->device);
+
+		if (json_is_true(json_object_get(device, "cordoned")))
+			snprintf(partition->why_not, sizeof(partition->why_not),
+				"%.60s is cordoned", partition->device);
+		else if (partition->is_whole && !partition->is_held &&
+			 json_number_value(json_object_get(device, "share_promised")) > 0)
+			snprintf(partition->why_not, sizeof(partition->why_not),
+				"%.60s has a standing share, as that of a pool",
+				partition->device);
+	}
+}
+
+/* The device of a lease of a whole GPU that the node does not have now. */
+static int add_passed(
+	struct clv_vm_inventory *inventory, const json_t *devices, const json_t *lease)
+{
+	const json_t *leased = json_array_get(json_object_get(lease, "devices"), 0);
+	const char *name = text_of(leased, "name");
+	const char *address = text_of(leased, "pci_address");
+	const json_t *device = find_device(devices, name);
+	struct clv_vm_partition *whole;
+
+	if (!clv_vm_of_holder(text_of(lease, "holder")) || !device ||
+		!json_is_null(json_object_get(lease, "partition")) ||
+		address[0] == '\0' || clv_vm_find_partition(inventory, name) ||
+		strcmp(text_of(json_object_get(device, "health"), "state"), "lost") == 0)
+		return 0;
+	whole = append_whole(
+		inventory, name, address, text_of(device, "model"), bytes_of(device));
+	if (!whole)
+		return -ENOMEM;
+	whole->is_held = true;
+	snprintf(whole->holder, sizeof(whole->holder), "virtual machine %.80s",
+		text_of(lease, "command"));
+	return 0;
 }
 
 int clv_vm_inventory_read(const json_t *node, const json_t *devices, const json_t *leases,
@@ -174,10 +269,12 @@ int clv_vm_inventory_read(const json_t *node, const json_t *devices, const json_
 	*ret = (struct clv_vm_inventory){0};
 	snprintf(ret->node, sizeof(ret->node), "%s", text_of(node, "name"));
 	r = read_partitions(ret, node);
-	mark_cordoned(ret, devices);
+	mark_refusing(ret, devices);
 	json_array_foreach (json_object_get(leases, "items"), i, lease) {
 		if (r == 0)
 			r = add_lease(ret, lease);
+		if (r == 0)
+			r = add_passed(ret, devices, lease);
 	}
 	return r;
 }

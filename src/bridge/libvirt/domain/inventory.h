@@ -6,7 +6,11 @@
 #include <jansson.h>
 
 /* The node's partitions that virtual machines can have, and the leases of virtual
- * machines, from the objects of the agent's API. */
+ * machines, from the objects of the agent's API.  A GPU that is not divided into virtual
+ * functions is a partition as well, of the profile CLV_VM_WHOLE and with the GPU's name.
+ */
+
+#define CLV_VM_WHOLE "whole"
 
 struct clv_vm_partition {
 	char name[CLV_VM_PARTITION_MAX];
@@ -19,6 +23,7 @@ struct clv_vm_partition {
 	char holder[100];  /* the first of those, for people; "" */
 	char why_not[128]; /* why no machine can have it; "" */
 	char model[80];    /* the GPU's */
+	bool is_whole;     /* the GPU itself */
 };
 
 struct clv_vm_lease {
@@ -36,8 +41,9 @@ struct clv_vm_inventory {
 	size_t n_leases;
 };
 
-/* node: GET /v1/node; devices: GET /v1/devices; leases: GET /v1/leases.  -ENOMEM.  The
- * caller clears *ret. */
+/* node: GET /v1/node; devices: GET /v1/devices; leases: GET /v1/leases.  A GPU that a
+ * running machine has is not in node, as its driver does not see it; it is there by its
+ * lease, unless devices says that it is lost.  -ENOMEM.  The caller clears *ret. */
 int clv_vm_inventory_read(const json_t *node, const json_t *devices, const json_t *leases,
 	struct clv_vm_inventory *ret);
 void clv_vm_inventory_clear(struct clv_vm_inventory *inventory);
