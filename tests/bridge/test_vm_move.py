@@ -296,6 +296,19 @@ class Move(Case):
         self.assertIn("the lease of gpu2/vf:4@1 on host2 was released meanwhile: try again", stderr)
         self.ends_off_here(code, stderr)
 
+    def test_device_that_came_meanwhile(self):
+        """While the machine shuts down it gets another device of this host."""
+        self.started()
+        process = self.cleave.start(*self.words("--yes", "--timeout=10m"))
+        self.addCleanup(process.kill)
+        self.assertTrue(wait_until(self.node2.leases))
+        self.libvirt.virsh("attach-device", "--config", "Büro 1",
+                           self.libvirt.write("device.xml", hostdev("0000:77:00.0")))
+        self.libvirt.virsh("destroy", "Büro 1")
+        code, stderr = self.result(process)
+        self.assertIn("has a device of this host that is no partition", stderr)
+        self.ends_off_here(code, stderr)
+
     def test_interrupt_of_the_group(self):
         """As the terminal sends it, also to ssh: the way back stays open."""
         process = self.begin()

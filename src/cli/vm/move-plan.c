@@ -99,6 +99,17 @@ static int check_differences(const struct clv_vm_move *move, struct clv_error *e
 	return r;
 }
 
+int clv_vm_move_check_hostdevs(const struct clv_vm_move *move, struct clv_error *err)
+{
+	if (move->belongings.n_hostdevs > move->n_pairs)
+		return clv_error_set(err, -EBUSY,
+			"the virtual machine %.100s has a device of this host that is no "
+			"partition, and %.100s may have another at its address: take it "
+			"out with virsh detach-device",
+			move->guest->config.name, move->host);
+	return 0;
+}
+
 static int find_pairs(struct clv_vm_move *move, struct clv_error *err)
 {
 	const struct clv_vm_inventory *inventory = &move->here->inventory;
@@ -121,13 +132,7 @@ static int find_pairs(struct clv_vm_move *move, struct clv_error *err)
 			"the virtual machine %.100s has no partition: move it with virsh "
 			"migrate",
 			move->guest->config.name);
-	if (move->belongings.n_hostdevs > move->n_pairs)
-		return clv_error_set(err, -EBUSY,
-			"the virtual machine %.100s has a device of this host that is no "
-			"partition, and %.100s may have another at its address: take it "
-			"out with virsh detach-device",
-			move->guest->config.name, move->host);
-	return 0;
+	return clv_vm_move_check_hostdevs(move, err);
 }
 
 static int choose_one(

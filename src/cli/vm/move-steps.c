@@ -49,12 +49,14 @@ static int stop_here(struct clv_vm_move *move, struct clv_error *err)
 	return r;
 }
 
-/* What was saved or edited until now is seen. */
+/* What was saved, edited or attached until now is seen. */
 static int read_definition(struct clv_vm_move *move, struct clv_error *err)
 {
 	const struct clv_vm_host *host = move->here->host;
 	int r = clv_vm_check_movable(host, move->guest, &move->belongings, err);
 
+	if (r >= 0)
+		r = clv_vm_move_check_hostdevs(move, err);
 	if (r >= 0)
 		r = clv_vm_read_definition(host, move->guest, &move->definition, err);
 	return r < 0 ? r

@@ -44,6 +44,9 @@ void clv_vm_move_end(struct clv_vm_move *move);
 int clv_vm_move_plan(struct clv_vm_move *move, const struct clv_vm_guest *guest,
 	struct clv_error *err);
 
+/* -EBUSY: besides the partitions it has a device of this host. */
+int clv_vm_move_check_hostdevs(const struct clv_vm_move *move, struct clv_error *err);
+
 /* Prints on stderr what is going to happen. */
 void clv_vm_move_show(const struct clv_vm_move *move);
 
