@@ -70,6 +70,7 @@ CLI = (
     ("lease", "the verbs for leases"),
     ("node", "the verbs for devices, partitions and layouts"),
     ("fleet", "simulation, fitting, defragmentation"),
+    ("plans", "plans for services with rates and for models"),
     ("admin", "doctor, audit, backup, events, tokens"),
     ("engine", "Slurm, containers, systemd, pools of devices"),
     ("services", "the verbs for services of compose files"),
