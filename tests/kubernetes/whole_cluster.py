@@ -26,7 +26,7 @@ WORK = "docker.io/library/work:1"
 SOCKET = "/run/containerd/containerd.sock"
 SCHEDULER_PORT = 10251
 # What schedulers call the change of the node by which they try a pod again.
-MARKED = ("NodeLabelChange", "UpdateNodeAnnotation")
+MARKED = ("NodeLabelChange", "NodeUpdateNodeAnnotation")
 SHARE = "cleave.dev/gpu-share"
 PODS = "/api/v1/namespaces/default/pods"
 CLAIMS_API = "/apis/resource.k8s.io/v1"
