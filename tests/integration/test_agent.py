@@ -488,6 +488,28 @@ class FullDisk(unittest.TestCase):
                                                 {"share": .002 if i % 2 else .001})
             self.assertEqual(status, 200, (i, answer))
 
+    def test_full_is_not_ready(self):
+        def is_refused():
+            """A change of usual size may find room once more, in the state's log."""
+            return (self.agent.request("POST", "/v1/leases", {"share": 0.0001})[0] == 507 and
+                    self.agent.request("GET", "/readyz")[0] == 503)
+
+        self.fill()
+        for _ in range(2):
+            self.assertTrue(wait_until(is_refused))
+            answer = self.agent.request("GET", "/readyz")[1]
+            self.assertEqual((answer["ready"], answer["state"]), (False, False))
+            self.assertIn("is full: free some space", answer["detail"])
+            verdict, found = self.doctor_on_state()
+            self.assertEqual((verdict, found), ("fail", answer["detail"]))
+            self.agent.stop(signal.SIGKILL)
+            self.agent.start()
+        self.empty()
+        self.assertTrue(wait_until(lambda: self.agent.request("GET", "/readyz")[0] == 200))
+        self.agent.stop(signal.SIGKILL)
+        self.agent.start()
+        self.assertNotIn("probe", [each["id"] for each in self.agent.get("/v1/leases")["items"]])
+
     def remount(self, how):
         subprocess.run(["mount", "-o", "remount," + how, self.agent.state], check=True)
 

@@ -106,7 +106,10 @@ void clv_repair_state(struct clv_agent *agent)
 		reopen(agent);
 	if (agent->state->store && !agent->state->is_copy)
 		check_place(agent);
-	if (!agent->state->store || !agent->state->is_stale)
+	if (!agent->state->store)
+		return;
+	clv_store_probe_room(agent->state->store);
+	if (!agent->state->is_stale)
 		return;
 	if (rewrite(agent) < 0)
 		return;

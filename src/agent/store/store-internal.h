@@ -48,6 +48,8 @@ struct clv_store {
 	bool is_relaxed;   /* synchronous=NORMAL at present */
 	bool in_transaction;
 	bool is_full;    /* a change found no room, and the log was not shortened since */
+	bool lacks_room; /* a change found no room, and clv_store_probe_room() none since
+			  */
 	ino_t log_inode; /* of the write-ahead log; 0: there is none */
 };
 

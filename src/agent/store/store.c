@@ -286,6 +286,12 @@ void clv_store_set_relaxed(struct clv_store *store, bool relaxed)
 		store->is_relaxed = relaxed;
 }
 
+static void note_room(struct clv_store *store, int r)
+{
+	store->is_full |= r == -ENOSPC;
+	store->lacks_room |= r == -ENOSPC;
+}
+
 static int finish(struct clv_store *store, enum statement which, const char *doing,
 	struct clv_error *err)
 {
@@ -300,7 +306,7 @@ static int finish(struct clv_store *store, enum statement which, const char *doi
 		r = clv_store_error(err, store->db, step, doing);
 	sqlite3_reset(query);
 	sqlite3_clear_bindings(query);
-	store->is_full |= r == -ENOSPC;
+	note_room(store, r);
 	if (store->is_full && !store->in_transaction)
 		clv_store_log_shorten(store);
 	return r;
@@ -645,7 +651,7 @@ int clv_store_commit(struct clv_store *store, struct clv_error *err)
 {
 	int r = run(store, "COMMIT", "cannot write the state", err);
 
-	store->is_full |= r == -ENOSPC;
+	note_room(store, r);
 	if (r >= 0)
 		store->in_transaction = false;
 	return r;
@@ -659,4 +665,30 @@ void clv_store_rollback(struct clv_store *store)
 	store->in_transaction = false;
 	if (store->is_full)
 		clv_store_log_shorten(store);
+}
+
+bool clv_store_lacks_room(const struct clv_store *store)
+{
+	return store->lacks_room;
+}
+
+/* A commit writes the pages that have changed, also if their rows are as before. */
+void clv_store_probe_room(struct clv_store *store)
+{
+	static const struct clv_lease_record lease = {.id = "probe"};
+	int r;
+
+	if (!store->lacks_room)
+		return;
+	r = clv_store_begin(store, false, NULL);
+	if (r >= 0)
+		r = clv_store_put_lease(store, &lease, NULL);
+	if (r >= 0)
+		r = clv_store_delete_lease(store, lease.id, NULL);
+	if (r >= 0)
+		r = clv_store_commit(store, NULL);
+	if (r < 0)
+		clv_store_rollback(store);
+	else
+		store->lacks_room = false;
 }

@@ -36,6 +36,12 @@ int clv_store_copy(struct clv_store *store, const char *path, struct clv_error *
  * not a valid state of this or an earlier version. */
 int clv_store_check_copy(const char *from, const char *to, struct clv_error *err);
 
+/* Whether the latest change that needed room on the disk, or the latest probe, found
+ * none. */
+bool clv_store_lacks_room(const struct clv_store *store);
+/* If so, tries a change of the size of a lease, which leaves nothing. */
+void clv_store_probe_room(struct clv_store *store);
+
 int clv_store_put_lease(struct clv_store *store, const struct clv_lease_record *lease,
 	struct clv_error *err);
 int clv_store_delete_lease(
