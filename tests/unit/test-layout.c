@@ -485,7 +485,8 @@ static const struct bad bad_layouts[] = {
 		"l.yaml:4:41: '10c' is no compute instance: 1c, 2c, 3c, ..., or with "
 		"its place, 1c@0" },
 	/* shares */
-	{ RULE("shares: 0"),          -ERANGE, "l.yaml:4:11: 0 is out of range: from 1 to 4096" },
+	{ RULE("shares: 0"),          -ERANGE, "l.yaml:4:11: 0 is out of range: from 1 to 1024" },
+	{ RULE("shares: 1025"),       -ERANGE, "l.yaml:4:11: 1025 is out of range: from 1 to 1024" },
 	{ RULE("shares: x"),          -EINVAL, "l.yaml:4:11: " WHOLE },
 	{ RULE("shares:"),            -EINVAL, "l.yaml:4:10: keys with values are expected here" },
 	{ RULE("shares: [4]"),        -EINVAL, "l.yaml:4:12: keys with values are expected here" },

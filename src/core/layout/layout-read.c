@@ -19,7 +19,8 @@
 #define NUMBER_MAX 4096u
 /* Bounds of the time that a layout takes. */
 #define VALUES_MAX 12288u
-#define LIST_MAX 1024u /* of lists whose items are compared with each other */
+/* Of shares, and of lists whose items are compared with each other. */
+#define LIST_MAX 1024u
 #define QUANTUM_MAX_MS 3600000u
 
 #define COUNT(fields) CLV_ARRAY_SIZE(fields)
@@ -297,7 +298,7 @@ static int read_shares(struct clv_yaml_value value, void *into, struct clv_error
 	struct clv_layout_shares *shares = into;
 
 	if (clv_yaml_kind(value) == CLV_YAML_TEXT)
-		return read_count(value, &shares->n_equal, err);
+		return read_u32(value, 1, LIST_MAX, &shares->n_equal, err);
 	return clv_yaml_read_list(value, read_share, shares, err);
 }
 
