@@ -76,8 +76,11 @@ class Document(ApiCase):
             self.assertEqual(self.root.send("GET", url).status, 400)
         self.assertRegex(self.root.send("GET", "/v1/leases?limi=3").json["detail"],
                          "no parameter 'limi' in its query: it has tenant, device, .*, after")
-        for odd in ("%00=1", "%ff", "%0a=b", "="):
-            self.assertEqual(self.root.send("GET", "/v1/leases?" + odd).status, 400)
+        for odd in ("%00=1", "%ff", "%0a=b", "=", "limit", "limit=1&limit=1",
+                    "limit=1&tenant=a&limit=2"):
+            self.assertEqual(self.root.send("GET", "/v1/leases?" + odd).status, 400, odd)
+        self.assertIn("limit=VALUE, once",
+                      self.root.send("GET", "/v1/leases?limit=1&limit=2").json["detail"])
 
     def test_every_schema_is_used(self):
         text = str(self.document["paths"]) + str(self.document["components"])

@@ -268,15 +268,29 @@ static int fail_without_route(
 		err, -ENOSYS, "the API has no such path: /openapi.json lists the paths");
 }
 
-static bool is_unknown(const char *name, const void *query)
-{
-	const char *known = query;
+struct reading {
+	const char *known; /* a route's parameters */
+	uint32_t seen;     /* of these, by position */
+	bool is_known;     /* the one that was read last */
+};
 
-	while (known && *known != '\0') {
+/* Whether a parameter is unknown, comes again or has no value. */
+static bool is_faulty(const char *name, const char *value, void *userdata)
+{
+	struct reading *reading = userdata;
+	const char *known = reading->known;
+
+	reading->is_known = false;
+	for (uint32_t bit = 1; known && *known != '\0'; bit <<= 1) {
 		size_t n_name = strcspn(known, " =!");
 
-		if (strlen(name) == n_name && memcmp(known, name, n_name) == 0)
-			return false;
+		if (strlen(name) == n_name && memcmp(known, name, n_name) == 0) {
+			bool is_again = reading->seen & bit;
+
+			reading->is_known = true;
+			reading->seen |= bit;
+			return is_again || !value;
+		}
 		known += strcspn(known, " ");
 		known += *known == ' ';
 	}
@@ -304,15 +318,21 @@ static bool is_printable(const char *text)
 	return *text == '\0';
 }
 
-/* A name that is mistyped must not change what a request does. */
+/* A name that is mistyped, or of two values the one that is not taken, must not change
+ * what a request does. */
 static int check_query(const struct clv_request *request, const struct clv_route *route,
 	struct clv_error *err)
 {
-	const char *name = clv_request_find_argument(request, is_unknown, route->query);
+	struct reading reading = {.known = route->query};
+	const char *name = clv_request_find_argument(request, is_faulty, &reading);
 	char known[128];
 
 	if (!name)
 		return 0;
+	if (reading.is_known)
+		return clv_error_set(err, -EINVAL,
+			"%s is twice in the query, or has no value: write %s=VALUE, once",
+			name, name);
 	list_known(route->query, known, sizeof(known));
 	return clv_error_set(err, -EINVAL,
 		"%s has no parameter '%.60s' in its query: it has %s", route->path,

@@ -18,8 +18,8 @@ const char *clv_request_header(const struct clv_request *request, const char *na
 }
 
 struct search {
-	bool (*fits)(const char *name, const void *userdata);
-	const void *userdata;
+	bool (*fits)(const char *name, const char *value, void *userdata);
+	void *userdata;
 	const char *found;
 };
 
@@ -28,13 +28,13 @@ static enum MHD_Result check_argument(
 {
 	struct search *search = userdata;
 
-	if (search->fits(name, search->userdata))
+	if (search->fits(name, value, search->userdata))
 		search->found = name;
 	return search->found ? MHD_NO : MHD_YES;
 }
 
 const char *clv_request_find_argument(const struct clv_request *request,
-	bool (*fits)(const char *name, const void *userdata), const void *userdata)
+	bool (*fits)(const char *name, const char *value, void *userdata), void *userdata)
 {
 	struct search search = {.fits = fits, .userdata = userdata};
 

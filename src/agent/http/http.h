@@ -70,9 +70,11 @@ struct clv_request {
 const char *clv_request_argument(const struct clv_request *request, const char *name);
 const char *clv_request_header(const struct clv_request *request, const char *name);
 
-/* The first name in the query for which fits returns true; NULL: there is none. */
+/* The first name in the query for which fits returns true; NULL: there is none.  value:
+ * NULL if the name has no '='. */
 const char *clv_request_find_argument(const struct clv_request *request,
-	bool (*fits)(const char *name, const void *userdata), const void *userdata);
+	bool (*fits)(const char *name, const char *value, void *userdata),
+	void *userdata);
 
 /* Adds a header to the answer; the name is static. */
 void clv_request_set_header(struct clv_request *request, const char *name,
