@@ -132,7 +132,8 @@ class Document(ApiCase):
                              status=202))
         tag = self.root.send("GET", "/v1/layout").headers["ETag"]
         self.ask("PUT", "/v1/layout", LAYOUT % 0, 412, **{"If-Match": '"x"'})
-        done = self.ask("PUT", "/v1/layout", LAYOUT % 0, 202, **{"If-Match": tag})
+        self.ask("PUT", "/v1/layout", LAYOUT % 0, 412, **{"If-Match": '"x", W/' + tag})
+        done = self.ask("PUT", "/v1/layout", LAYOUT % 0, 202, **{"If-Match": '"x", ' + tag})
         self.finish(done)
         self.ask("DELETE", "/v1/operations/" + done.json["id"], status=200)
         waits = self.ask("POST", "/v1/apply?on_busy=wait", LAYOUT % 1, 202)

@@ -231,6 +231,15 @@ static int write_node(const struct clv_agent *agent, const struct clv_node *node
 	return 0;
 }
 
+/* Whether the value of If-Match names the tag.  A weak tag never fits (RFC 9110, 13.1.1).
+ */
+static bool does_match(const char *wanted, const char *tag)
+{
+	const char *at = strstr(wanted, tag);
+
+	return strcmp(wanted, "*") == 0 || (at && (at == wanted || at[-1] != '/'));
+}
+
 /* Prevents lost updates: with If-Match the node must still be as the caller saw it. */
 int clv_api_put_layout(
 	struct clv_request *request, const char *argument, struct clv_error *err)
@@ -245,7 +254,7 @@ int clv_api_put_layout(
 		if (r < 0)
 			return r;
 		free(text);
-		if (strcmp(wanted, "*") != 0 && strcmp(wanted, tag) != 0)
+		if (!does_match(wanted, tag))
 			return clv_error_set(err, -CLV_E_CHANGED,
 				"the node has changed since the layout was read: get the "
 				"layout again and check yours against it");
