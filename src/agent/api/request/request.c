@@ -8,6 +8,7 @@
 #include "agent/http/http.h"
 #include "agent/record/field.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "base/units.h"
 
 #include <errno.h>
@@ -42,11 +43,14 @@ static int parse(unsigned int by, const char *data, size_t n_bytes,
 		return clv_error_set(err, -EMSGSIZE,
 			"the body is over %u bytes: a request needs far less",
 			CLV_REQUEST_MAX_BYTES);
-	root = json_loadb(data, n_bytes, JSON_REJECT_DUPLICATES, &problem);
-	if (!root)
+	root = json_loadb(
+		data, n_bytes, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &problem);
+	if (!root) {
+		clv_text_make_printable(problem.text);
 		return clv_error_set(err, -EINVAL,
-			"the body is not valid JSON (line %d, column %d)", problem.line,
-			problem.column);
+			"the body is not valid JSON (line %d, column %d): %.120s",
+			problem.line, problem.column, problem.text);
+	}
 	if (!json_is_object(root))
 		r = clv_error_set(err, -EINVAL, "the body must be a JSON object");
 	json_object_foreach (root, name, value) {
