@@ -27,10 +27,18 @@ static uint32_t next_character(const unsigned char **at)
 	return c < least[n_more] ? 0 : c;
 }
 
+/* These change the order in which a terminal shows the rest of the line. */
+static bool is_bidi_control(uint32_t c)
+{
+	return (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+}
+
 /* Printable on one line and in YAML or JSON that cleave writes: no control characters,
  * line separators, surrogates, byte order mark, U+FFFE or U+FFFF. */
 static bool is_printable(uint32_t c)
 {
+	if (is_bidi_control(c))
+		return false;
 	return (c >= 0x20 && c < 0x7f) || (c >= 0xa0 && c < 0x2028) ||
 	       (c > 0x2029 && c < 0xd800) || (c >= 0xe000 && c < 0xfeff) ||
 	       (c > 0xfeff && c < 0xfffe) || (c >= 0x10000 && c < 0x110000);

@@ -2,6 +2,8 @@
 /* What a stream can show. */
 #include "cli/frame/terminal.h"
 
+#include "base/text.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -39,8 +41,5 @@ int clv_terminal_width(void)
 
 void clv_terminal_sanitize(char *text)
 {
-	for (; *text; text++) {
-		if ((unsigned char)*text < ' ' || *text == 0x7f)
-			*text = '?';
-	}
+	clv_text_make_printable(text);
 }

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/paths.h"
+#include "base/text.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/signals.h"
 #include "cli/launch/guard.h"
@@ -19,6 +20,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,8 +93,11 @@ static int create_lease(struct run *run, struct clv_client *client)
 {
 	struct clv_client_lease_request request = *run->request;
 	struct clv_client_error err;
+	char command[NAME_MAX + 1];
 
-	request.command = base_name(run->argv[0]);
+	snprintf(command, sizeof(command), "%s", base_name(run->argv[0]));
+	clv_text_make_printable(command); /* else it is no text of JSON */
+	request.command = command;
 	if (clv_client_lease_create(client, &request, &run->lease, &err) < 0) {
 		if (run->watch && run->watch->refused)
 			run->watch->refused(run->watch->userdata, client, &err);

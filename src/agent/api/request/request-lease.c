@@ -7,6 +7,7 @@
 #include "agent/record/lease-fields.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "base/units.h"
 
 #include <ctype.h>
@@ -92,10 +93,7 @@ static int take_command(
 		length--; /* do not cut a UTF-8 character */
 	memcpy(request->command, text, length);
 	request->command[length] = '\0';
-	for (char *p = request->command; *p; p++) {
-		if (iscntrl((unsigned char)*p))
-			*p = '?';
-	}
+	clv_text_make_printable(request->command);
 	return 0;
 }
 
