@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -202,17 +203,38 @@ int clv_file_read_regular(const char *path, size_t most_bytes, char **ret,
 	return read_path(path, true, most_bytes, ret, ret_bytes, err);
 }
 
+/* A file in a folder with the sticky bit is replaced by its owner only. */
+static int check_folder_of(const char *path, struct clv_error *err)
+{
+	_cleanup_free_ char *copy = strdup(path);
+	const char *folder = copy ? dirname(copy) : NULL;
+	struct stat st;
+
+	if (!folder || stat(folder, &st) < 0)
+		return clv_error_errno(err, errno, "cannot open the folder of %s", path);
+	if ((st.st_mode & (S_IWOTH | S_ISVTX)) == S_IWOTH)
+		return clv_error_set(err, -EPERM,
+			"every user of this machine can replace %.80s: chmod o-w %.80s",
+			path, folder);
+	return 0;
+}
+
 int clv_file_check_writers(const char *path, struct clv_error *err)
 {
 	struct stat st;
 
 	if (stat(path, &st) < 0)
 		return clv_error_errno(err, errno, "cannot open %s", path);
+	if (st.st_uid != 0 && st.st_uid != geteuid())
+		return clv_error_set(err, -EPERM,
+			"user %u, whose file %.80s is, can change it: chown it to root "
+			"or to user %u",
+			st.st_uid, path, geteuid());
 	if (st.st_mode & S_IWOTH)
 		return clv_error_set(err, -EPERM,
 			"every user of this machine can change %.80s: chmod o-w %.80s",
 			path, path);
-	return 0;
+	return check_folder_of(path, err);
 }
 
 int clv_file_check_secret(const char *path, struct clv_error *err)

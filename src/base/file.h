@@ -28,7 +28,8 @@ int clv_file_read_regular(const char *path, size_t most_bytes, char **ret,
 /* Whether the file can be a secret: -EPERM if every user can read or write it. */
 int clv_file_check_secret(const char *path, struct clv_error *err);
 
-/* Whether only some users can change the file: -EPERM if every user can. */
+/* Whether only root, this user and a group can change the file: -EPERM if it is another
+ * user's, or every user can change or replace it. */
 int clv_file_check_writers(const char *path, struct clv_error *err);
 
 /* Takes an exclusive lock on the file "PATH.lock", which is created if necessary, and

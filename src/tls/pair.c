@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <time.h>
 
 #define CHAIN_MAX 16u
 
@@ -26,6 +27,21 @@ int clv_tls_pair_check(const struct clv_tls_pair *pair)
 		credentials, &texts[0], &texts[1], GNUTLS_X509_FMT_PEM);
 	gnutls_certificate_free_credentials(credentials);
 	return r < 0 ? r : 0;
+}
+
+bool clv_tls_pair_has_expired(const struct clv_tls_pair *pair)
+{
+	gnutls_datum_t text = to_datum(pair->certificate);
+	gnutls_x509_crt_t certificate;
+	bool has_expired;
+
+	if (gnutls_x509_crt_init(&certificate) < 0)
+		return false;
+	has_expired =
+		gnutls_x509_crt_import(certificate, &text, GNUTLS_X509_FMT_PEM) >= 0 &&
+		gnutls_x509_crt_get_expiration_time(certificate) < time(NULL);
+	gnutls_x509_crt_deinit(certificate);
+	return has_expired;
 }
 
 /* NULL: it cannot be used. */

@@ -181,6 +181,15 @@ class Settings(unittest.TestCase):
             if bad:
                 self.assertRegex(done.stderr, r"\A[^\n]*%s[^\n]*chmod o= %s\n\Z" % (bad, bad))
 
+    def test_expired_certificate(self):
+        certificate, key = make_certificate(self.folder, "one")
+        subprocess.run(["openssl", "x509", "-in", certificate, "-signkey", key, "-days", "-1",
+                        "-out", certificate + ".old"], check=True, capture_output=True)
+        self.write(f"listen: {{port: 7780, certificate: {certificate}.old, key: {key}}}")
+        done = self.run_agent("--check")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, r"\A[^\n]*\.old has expired[^\n]*: renew it\n\Z")
+
     def test_settings_that_every_user_can_change(self):
         """One could name himself an admin there, for the next start or reload."""
         self.write("admins: [root]")
@@ -201,6 +210,18 @@ class Settings(unittest.TestCase):
             answer = client.send("POST", "/v1/reload")
             self.assertEqual(answer.status, 400)
             self.assertIn("chmod o-w", answer.text.decode())
+        os.chmod(self.path, 0o644)
+        for change, undo, said in (
+                (lambda: os.chown(self.path, 1, 0), lambda: os.chown(self.path, 0, 0),
+                 "chown it to root"),
+                (lambda: os.chmod(self.folder, 0o777), lambda: os.chmod(self.folder, 0o700),
+                 "can replace .*: chmod o-w")):
+            if os.geteuid() == 0:
+                change()
+                done = self.run_agent("--check")
+                self.assertEqual(done.returncode, 78)
+                self.assertRegex(done.stderr, r"\A[^\n]*%s[^\n]*\n\Z" % said)
+                undo()
         for mode in (0o644, 0o664):
             os.chmod(self.path, mode)
             self.assertEqual(self.run_agent("--check").returncode, 0)

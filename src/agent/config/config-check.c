@@ -114,13 +114,28 @@ int clv_config_read_tls(const struct clv_config *config, char **ret_certificate,
 	return 0;
 }
 
-static int check_tls(const struct clv_config *config, struct clv_error *err)
+/* An agent takes an expired one: it may be renewed while the agent runs. */
+static void check_expiry(const struct check *check, const struct clv_tls_pair *pair)
 {
+	if (!check->mistakes || !clv_tls_pair_has_expired(pair))
+		return;
+	clv_error_set(check->err, -EINVAL,
+		"%s:%u: the certificate %s has expired, so clients refuse it: renew it",
+		check->config->path, check->config->listen_line,
+		check->config->certificate);
+	clv_config_note(check->mistakes, check->err);
+}
+
+static int check_tls(const struct check *check)
+{
+	const struct clv_config *config = check->config;
+	struct clv_error *err = check->err;
 	_cleanup_free_ char *certificate = NULL, *key = NULL;
 	int r = clv_config_read_tls(config, &certificate, &key, err);
 
 	if (r < 0 || !certificate)
 		return r;
+	check_expiry(check, &(struct clv_tls_pair){certificate, key});
 	r = clv_tls_pair_check(&(struct clv_tls_pair){certificate, key});
 	return r >= 0 ? clv_file_check_secret(config->key, err)
 		      : clv_error_set(err, -EINVAL,
@@ -143,7 +158,7 @@ int clv_config_check(struct clv_config *config, bool has_users,
 	if (config->listen_line > 0 && (mistakes || check.first == 0)) {
 		take(&check, config->listen_line, check_address(config, err));
 		if (mistakes || check.first == 0)
-			take(&check, config->listen_line, check_tls(config, err));
+			take(&check, config->listen_line, check_tls(&check));
 	}
 	return check.first;
 }
