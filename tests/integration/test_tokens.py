@@ -62,6 +62,14 @@ class ViewerOfTheSettings(TcpCase):
     def status(self, secret, path="/v1/version", method="GET"):
         return self.raw(f"Authorization: Bearer {secret}", path=path, method=method)[0]
 
+    def test_targets_with_a_host(self):
+        """RFC 9112, 3.2.2: a server accepts them."""
+        for path, status in (("http://x/v1/version", 200), ("HTTPS://x:1/v1/leases?limit=1", 200),
+                             ("http://x/v1/tokens", 403), ("http://x/v1", 404)):
+            self.assertEqual(self.status(self.secret, path), status, path)
+        for path in ("http://x", "http://", "http:"):
+            self.assertLess(self.status(self.secret, path), 500, path)
+
     def test_what_it_may(self):
         self.assertEqual(self.status(self.secret, "/metrics"), 200)
         self.assertEqual(self.status(self.secret, "/v1/tokens"), 403)

@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -157,6 +158,18 @@ static int fd_of(struct MHD_Connection *connection)
 	return info ? info->connect_fd : -1;
 }
 
+/* A target may have a scheme and a host (RFC 9112, 3.2.2), which all are the agent's. */
+static const char *path_of(const char *target)
+{
+	const char *path;
+
+	if (strncasecmp(target, "http://", 7) != 0 &&
+		strncasecmp(target, "https://", 8) != 0)
+		return target;
+	path = strchr(strstr(target, "://") + 3, '/');
+	return path ? path : "/";
+}
+
 static struct clv_exchange *begin(struct clv_http *http,
 	struct MHD_Connection *connection, const char *url, const char *method)
 {
@@ -173,7 +186,7 @@ static struct clv_exchange *begin(struct clv_http *http,
 		.connection = connection,
 		.fd = fd,
 		.method = method,
-		.path = url,
+		.path = path_of(url),
 		.is_local = peer->server->is_unix,
 		.route = CLV_REQUEST_NO_ROUTE,
 	};
