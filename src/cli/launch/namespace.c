@@ -463,7 +463,9 @@ static int fail_namespace(const struct clv_error *why, struct clv_error *err)
 	return clv_error_set(err, -EPERM,
 		"no mount namespace can be made (%.60s), which enforces the share on "
 		"programs that drop their environment: %s, or add --no-namespace",
-		why->msg, clv_namespace_remedy());
+		why->msg,
+		why->code == -EMFILE ? "raise the limit of open files (ulimit -n)"
+				     : clv_namespace_remedy());
 }
 
 int clv_namespace_enter(const struct clv_namespace *ns, struct clv_error *err)
