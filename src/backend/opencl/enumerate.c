@@ -169,6 +169,7 @@ int clv_opencl_enumerate(
 		return clv_error_set(err, -ENODEV,
 			"the OpenCL drivers show no device: check that you may open "
 			"/dev/dri or /dev/nvidia*, or install the package "
-			"pocl-opencl-icd to use the CPU as a device");
+			"pocl-opencl-icd to use the CPU as a device, which needs a HOME "
+			"or POCL_CACHE_DIR that can be written");
 	return 0;
 }
