@@ -89,6 +89,25 @@ class Layouts(IdentityCase):
         self.assertEqual(self.parts(agent), {UUIDS[1]: 2})
         self.assertEqual(worlds.cleave(agent, "diff").returncode, 0)
 
+    def test_it_is_lost_in_service(self):
+        world = self.world(gpus(0, 1))
+        agent = self.start(world)
+        agent.done(wanted(BY_NAME))
+        world.control("lose", "1")
+        self.assertTrue(wait_until(lambda: self.applied_again(agent) == {UUIDS[1]: "gone"}))
+        world.control("find", "1")
+        self.assertTrue(wait_until(lambda: self.applied_again(agent) == {UUIDS[1]: "applied"}))
+
+    def test_refusal_names_the_device_with_the_profile(self):
+        agent = self.start(self.world(gpus(0, 1)))
+        agent.done(wanted(BY_NAME))
+        for name in ("gpu0", "gpu1"):
+            self.assertEqual(agent.request("POST", f"/v1/devices/{name}/cordon", {})[0], 200)
+        for profile, named in (("1g.10gb", "gpu1"), ("3g.40gb", "gpu0")):
+            status, answer = agent.request("POST", "/v1/leases", {"profile": profile})
+            self.assertEqual(status, 409, answer)
+            self.assertIn(f"{named} takes no new lease", answer["detail"])
+
     def shown_as_waiting(self, agent):
         doctor = worlds.cleave(agent, "doctor")
         self.assertRegex(doctor.stdout, r"(?m)^layout +warning")

@@ -62,7 +62,8 @@ const char *const clv_reapply_states[] = {
 struct item {
 	char uuid[96]; /* or its PCI address */
 	enum item_state state;
-	char why[256]; /* why it waits */
+	bool is_missing; /* while CHANGED: no driver shows the device */
+	char why[256];   /* why it waits */
 	unsigned int n_tries;
 	uint64_t due_ns;
 	json_t *steps; /* what is to be done, as of the last check; or NULL */
@@ -326,6 +327,7 @@ static void compare(struct clv_reapply *reapply, struct item *item, struct clv_n
 	if (r >= 0)
 		r = clv_plan_make(node, &layout, &plan, &err);
 	item->state = r >= 0 && plan.n_steps == 0 ? APPLIED : CHANGED;
+	item->is_missing = !unit.device;
 	json_decref(item->steps);
 	item->steps = steps_of(&plan, node);
 	snprintf(item->why, sizeof(item->why), "%s",
@@ -650,8 +652,10 @@ size_t clv_reapply_n_waiting(const struct clv_reapply *reapply)
 
 static json_t *item_to_json(const struct clv_reapply *reapply, const struct item *item)
 {
+	bool is_gone = item->state == CHANGED && item->is_missing;
 	json_t *json = json_pack("{s:s,s:s,s:s,s:o}", "name", name_of(reapply, item),
-		"uuid", item->uuid, "state", clv_reapply_states[item->state], "steps",
+		"uuid", item->uuid, "state",
+		clv_reapply_states[is_gone ? GONE : item->state], "steps",
 		item->steps && item->state != APPLIED ? json_incref(item->steps)
 						      : json_array());
 

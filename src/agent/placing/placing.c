@@ -122,13 +122,20 @@ static bool is_changing(
 	return false;
 }
 
+/* profile: "" is any. */
+static bool has_profile(const struct clv_agent_device *device, const char *profile)
+{
+	return profile[0] == '\0' || strcmp(device->info.profile, profile) == 0;
+}
+
 static const struct clv_agent_device *find_cordoned(
-	const struct clv_agent *agent, const char *name)
+	const struct clv_agent *agent, const char *name, const char *profile)
 {
 	for (size_t i = 0; i < clv_devices_count(agent->devices); i++) {
 		struct clv_agent_device *device = clv_devices_at(agent->devices, i);
 
 		if (clv_devices_root(device)->is_cordoned &&
+			has_profile(device, profile) &&
 			(name[0] == '\0' || strcmp(device->info.name, name) == 0))
 			return clv_devices_root(device);
 	}
@@ -150,12 +157,13 @@ static bool is_named(const struct clv_device *info, const char *name)
 }
 
 static const struct clv_agent_device *find_degraded(
-	const struct clv_agent *agent, const char *name)
+	const struct clv_agent *agent, const char *name, const char *profile)
 {
 	for (size_t i = 0; i < clv_devices_count(agent->devices); i++) {
 		const struct clv_agent_device *device = clv_devices_at(agent->devices, i);
 
 		if (clv_condition_state(device) != CLV_HEALTH_OK &&
+			has_profile(device, profile) &&
 			(name[0] == '\0' || is_named(&device->info, name)))
 			return device;
 	}
@@ -191,10 +199,17 @@ int clv_placing_fail_without_device(const struct clv_agent *agent,
 {
 	const char *problem = json_string_value(
 		json_array_get(clv_devices_problems(agent->devices), 0));
-	const struct clv_agent_device *cordoned = find_cordoned(agent, request->device);
-	const struct clv_agent_device *degraded = find_degraded(agent, request->device);
+	const char *name = request->device;
+	const struct clv_agent_device *cordoned =
+		find_cordoned(agent, name, request->profile);
+	const struct clv_agent_device *degraded =
+		find_degraded(agent, name, request->profile);
 	const struct clv_agent_device *empty = find_empty(agent, request->device);
 
+	if (!cordoned && !degraded) {
+		cordoned = find_cordoned(agent, name, "");
+		degraded = find_degraded(agent, name, "");
+	}
 	if (cordoned)
 		return fail_cordoned(cordoned, err);
 	if (degraded)
