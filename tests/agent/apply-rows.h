@@ -201,17 +201,18 @@ struct changed_row {
 	const char *name;
 	const char *node;
 	bool is_made; /* gpu0/1g.5gb@4 was made for a lease */
-	bool is_changed;
+	const char *state;
 	const char *why; /* a part of it */
 };
 
 static const struct changed_row changed_rows[] = {
-	{"nothing changed", ONE, false, false, ""},
-	{"the partition is gone", EMPTY, false, true, "apply the layout again"},
-	{"another was added", "A100-40GB on 1g.5gb@0 1g.5gb@4", false, true, "changed"},
-	{"another was made for a lease", "A100-40GB on 1g.5gb@0 1g.5gb@4", true, false,
-		""},
+	{"nothing changed", ONE, false, "applied", ""},
+	{"the partition is gone", EMPTY, false, "changed", "apply the layout again"},
+	{"another was added", "A100-40GB on 1g.5gb@0 1g.5gb@4", false, "changed",
+		"changed"},
+	{"another was made for a lease", "A100-40GB on 1g.5gb@0 1g.5gb@4", true,
+		"applied", ""},
 	{"one was made for a lease, and that of the layout is gone",
-		"A100-40GB on 1g.5gb@4", true, true, "changed"},
-	{"the device is gone", "", false, true, "it is gone"},
+		"A100-40GB on 1g.5gb@4", true, "changed", "changed"},
+	{"the device is gone", "", false, "gone", "it is gone"},
 };

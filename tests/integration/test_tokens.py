@@ -42,7 +42,7 @@ class TcpCase(WebCase):
             text = b""
             while part := s.recv(65536):
                 text += part
-        return int(text.split()[1]), text.decode()
+        return int(text.split()[1]), text.decode(errors="replace")
 
 
 class ViewerOfTheSettings(TcpCase):

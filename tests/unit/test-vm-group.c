@@ -23,7 +23,7 @@
 
 static char sysfs[] = "/tmp/clv-vm-group-XXXXXX";
 
-static void run(const char *format, ...)
+static void __attribute__((format(printf, 1, 2))) run(const char *format, ...)
 {
 	char command[1024];
 	va_list args;
