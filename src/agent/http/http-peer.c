@@ -51,6 +51,8 @@ struct clv_http_peers {
 	uint64_t n_since;  /* connections closed since then */
 };
 
+static bool recount(struct clv_http_peer *peer);
+
 static int on_sweep(sd_event_source *source, uint64_t now_us, void *userdata)
 {
 	struct clv_http_peers *peers = userdata;
@@ -61,6 +63,8 @@ static int on_sweep(sd_event_source *source, uint64_t now_us, void *userdata)
 	{
 		if (peer->since_ns > 0 && now_ns - peer->since_ns > REQUEST_MAX_NS)
 			shutdown(peer->fd, SHUT_RDWR);
+		else
+			recount(peer);
 	}
 	if (TAILQ_EMPTY(&peers->all))
 		return 0;
@@ -329,19 +333,24 @@ bool clv_http_peer_trust(struct clv_http_peer *peer, const char *token)
 		peer, (uid_t)clv_bucket_key(token) | 1u << 31, "the token has too many");
 }
 
-bool clv_http_peer_refresh(struct clv_http_peer *peer)
+/* A connection whose user was not known yet is counted for that user once he is. */
+static bool recount(struct clv_http_peer *peer)
 {
-	uid_t account;
+	uid_t account = peer->counted_as == CLV_OWNER_UNKNOWN ? account_of(peer)
+							      : CLV_OWNER_UNKNOWN;
 
-	if (peer->n_reloads != peer->peers->agent->n_reloads &&
-		!find_cgroup_tenant(peer, peer->fd))
-		shutdown(peer->fd, SHUT_RDWR);
-	account = peer->counted_as == CLV_OWNER_UNKNOWN ? account_of(peer)
-							: CLV_OWNER_UNKNOWN;
 	if (account == CLV_OWNER_UNKNOWN || !peer->is_counted)
 		return true;
 	uncount(peer);
 	return move(peer, account, "the user has too many");
+}
+
+bool clv_http_peer_refresh(struct clv_http_peer *peer)
+{
+	if (peer->n_reloads != peer->peers->agent->n_reloads &&
+		!find_cgroup_tenant(peer, peer->fd))
+		shutdown(peer->fd, SHUT_RDWR);
+	return recount(peer);
 }
 
 struct clv_http_peer *clv_http_peer_new(
