@@ -4,7 +4,7 @@
 #include "arbiter/preempt.h"
 
 #include "arbiter/heartbeat.h"
-#include "arbiter/threads.h"
+#include "arbiter/threads/threads.h"
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/futex.h"

@@ -131,9 +131,11 @@ ROOMS = {
     "simulate/capacity": (("base", "core/*", "simulate", "simulate/files"), "the cheapest fleet "
                           "for a trace"),
     "simulate/files": (("base", "core/*"), "fleets and traces as files: CSV, JSON, YAML"),
-    "arbiter": (("base", "core/*", "rm", "arbiter/policy"), "the lease pages, the attach messages, "
-                "the thread that grants turns"),
+    "arbiter": (("base", "core/*", "rm", "arbiter/policy", "arbiter/threads"), "the lease pages, "
+                "the attach messages, the thread that grants turns"),
     "arbiter/policy": (("base", "core/*"), "the choice of the next lease: EEVDF, caps, debts"),
+    "arbiter/threads": (("base", "arbiter/attach.h"), "threads that compute on a processor: halted, "
+                        "and whether they are"),
     "backend": (("base", "core/*"), "the interface to drivers, and code that "
                 "several backends share"),
     "backend/amd": (("base", "core/*", "backend"), "AMD's GPUs through sysfs and KFD"),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Computing threads, and the test in the part of the agent that stops them. */
 #include "arbiter/attach.h"
-#include "arbiter/threads.h"
+#include "arbiter/threads/threads.h"
 #include "base/clock.h"
 
 #include <pthread.h>

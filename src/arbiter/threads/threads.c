@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Halts the threads in which a process computes by a signal, and checks that they
  * stop. */
-#include "arbiter/threads.h"
+#include "arbiter/threads/threads.h"
 
 #include "arbiter/attach.h"
 #include "base/clock.h"
