@@ -5,33 +5,39 @@
 #include "arbiter/heartbeat.h"
 #include "arbiter/preempt.h"
 
-/* Gates assume after this delay that the agent is stopped (gate/attach/heartbeat.c). */
-#define ABSENT_NS (3 * CLV_HEARTBEAT_NS)
-
 static void shift(uint64_t *time_ns, uint64_t by_ns)
 {
 	if (*time_ns > 0)
 		*time_ns += by_ns;
 }
 
-/* A step that took long itself has kept the heartbeat. */
-static uint64_t absent_since_ns(const struct clv_arbiter *arbiter)
+/* For how long a step has been late that was due, and gates have seen no heartbeat; 0 if
+ * they have not yet taken the agent to be stopped.  A step that took long itself has kept
+ * the heartbeat. */
+static uint64_t late_ns(const struct clv_arbiter *arbiter, uint64_t now_ns)
 {
-	uint64_t beat_ns = clv_heartbeat_oldest_ns(arbiter), due_ns = arbiter->due_ns;
+	uint64_t beat_ns, since_ns = arbiter->due_ns, opened_ns;
 
-	if (beat_ns != UINT64_MAX && beat_ns + CLV_HEARTBEAT_NS > due_ns)
-		due_ns = beat_ns + CLV_HEARTBEAT_NS;
-	return due_ns;
+	if (since_ns == 0 || since_ns == UINT64_MAX)
+		return 0;
+	opened_ns = since_ns + CLV_HEARTBEAT_ABSENT_NS - CLV_HEARTBEAT_NS;
+	beat_ns = clv_heartbeat_oldest_ns(arbiter);
+	if (beat_ns != UINT64_MAX && beat_ns + CLV_HEARTBEAT_ABSENT_NS > opened_ns)
+		opened_ns = beat_ns + CLV_HEARTBEAT_ABSENT_NS;
+	if (beat_ns != UINT64_MAX && beat_ns > since_ns)
+		since_ns = beat_ns;
+	return now_ns >= opened_ns ? now_ns - since_ns : 0;
 }
 
 void clv_absence_note(struct clv_arbiter *arbiter, uint64_t now_ns)
 {
-	uint64_t due_ns = absent_since_ns(arbiter), absent_ns;
+	uint64_t late = late_ns(arbiter, now_ns), absent_ns = arbiter->hole_ns + late;
 
-	if (due_ns == 0 || due_ns == UINT64_MAX || now_ns < due_ns + ABSENT_NS)
+	if (absent_ns == 0)
 		return;
-	absent_ns = now_ns - due_ns;
-	arbiter->due_ns = now_ns;
+	arbiter->hole_ns = 0;
+	if (late > 0)
+		arbiter->due_ns = now_ns;
 	shift(&arbiter->closing_since_ns, absent_ns);
 	shift(&arbiter->handover.ends_ns, absent_ns);
 	shift(&arbiter->handover.latest_ns, absent_ns);

@@ -192,6 +192,14 @@ static uint64_t unseen_ns(const struct clv_arbiter_lease *lease, uint64_t now_ns
 	return clv_clock_bound_ns(ns, 0, now_ns - lease->idle_seen_ns);
 }
 
+void clv_account_charge(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
+	uint64_t ns, uint64_t now_ns)
+{
+	if (ns > 0)
+		clv_policy_charge(arbiter->policy, lease->policy_lease, ns, now_ns);
+	lease->account.held_ns += ns;
+}
+
 static uint64_t stray_ns(const struct clv_arbiter *arbiter,
 	const struct clv_arbiter_lease *lease, uint64_t now_ns)
 {
@@ -205,17 +213,12 @@ static uint64_t stray_ns(const struct clv_arbiter *arbiter,
 void clv_account_charge_stray(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns)
 {
-	uint64_t ns;
-
 	if (lease == arbiter->holder || clv_preempt_is_off(lease)) {
 		lease->stray_since_ns = 0;
 		lease->idle_seen_ns = 0;
 		return;
 	}
-	ns = stray_ns(arbiter, lease, now_ns);
-	if (ns > 0)
-		clv_policy_charge(arbiter->policy, lease->policy_lease, ns, now_ns);
-	lease->account.held_ns += ns;
+	clv_account_charge(arbiter, lease, stray_ns(arbiter, lease, now_ns), now_ns);
 	lease->stray_since_ns = lease->n_in_flight > 0 ? now_ns : 0;
 	lease->idle_seen_ns = lease->n_in_flight > 0 ? 0 : now_ns;
 	lease->done_at_idle_ns = lease->done_ns;

@@ -14,6 +14,10 @@ void clv_account_observe(struct clv_arbiter_lease *lease);
 /* Charges the holder up to now_ns. */
 void clv_account_charge_holder(struct clv_arbiter *arbiter, uint64_t now_ns);
 
+/* Charges this time to a lease that has no turn. */
+void clv_account_charge(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
+	uint64_t ns, uint64_t now_ns);
+
 /* Charges work of a lease that has no turn: an overdue drain, or commands that could
  * not wait.  It is charged like a turn, also where it was complete before the arbiter
  * saw it. */

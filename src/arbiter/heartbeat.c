@@ -34,8 +34,11 @@ void clv_heartbeat_keep(struct clv_arbiter *arbiter)
 {
 	uint64_t beat_ns = clv_heartbeat_oldest_ns(arbiter), now_ns = clv_clock_ns();
 
-	if (beat_ns < now_ns && now_ns - beat_ns >= CLV_HEARTBEAT_NS)
-		clv_heartbeat_publish(arbiter, now_ns);
+	if (beat_ns >= now_ns || now_ns - beat_ns < CLV_HEARTBEAT_NS)
+		return;
+	if (now_ns - beat_ns >= CLV_HEARTBEAT_ABSENT_NS)
+		arbiter->hole_ns += now_ns - beat_ns - CLV_HEARTBEAT_NS;
+	clv_heartbeat_publish(arbiter, now_ns);
 }
 
 static bool is_anybody_waiting(const struct clv_arbiter *arbiter)

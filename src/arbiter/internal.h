@@ -159,6 +159,9 @@ struct clv_arbiter {
 	uint64_t decide_at_ns; /* when the holder's turn is reviewed */
 	uint64_t retry_at_ns;  /* no lease may run before */
 	uint64_t due_ns;       /* when the next step is due; UINT64_MAX: never */
+	/* How long the agent was absent within driver calls, until absence.c takes that
+	 * out of timers and accounts: a step's times are those without it. */
+	uint64_t hole_ns;
 	struct clv_handover handover;
 
 	enum clv_rm_method method;    /* how work is stopped on a GPU */

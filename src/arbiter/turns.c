@@ -64,22 +64,72 @@ static uint64_t when_to_decide(const struct clv_arbiter *arbiter,
 	return now_ns + slice_ns / 2;
 }
 
-/* The time from which the holder is charged after a driver has stopped or resumed work
- * since since_ns: the time that the driver takes is charged to no lease, up to
- * FREE_SWITCH_NS. */
-static uint64_t free_until(uint64_t since_ns)
+/* The time by the clock, without an absence of the agent in this step. */
+static uint64_t clock_ns(const struct clv_arbiter *arbiter)
 {
-	uint64_t now_ns = clv_clock_ns();
-
-	return now_ns - since_ns < FREE_SWITCH_NS ? now_ns : since_ns + FREE_SWITCH_NS;
+	return clv_clock_ns() - arbiter->hole_ns;
 }
 
+static uint64_t min_ns(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* The time that the driver takes is charged to no lease, up to FREE_SWITCH_NS; the rest
+ * to the lease that it resumes. */
 static void resume(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease)
 {
-	uint64_t now_ns = clv_clock_ns();
+	uint64_t began_ns = clock_ns(arbiter);
 
 	clv_preempt_resume(arbiter, lease);
-	lease->charged_until_ns = free_until(now_ns);
+	lease->charged_until_ns =
+		began_ns + min_ns(clock_ns(arbiter) - began_ns, FREE_SWITCH_NS);
+}
+
+/* The holder is not charged for driver calls for another lease, which began at began_ns.
+ * Returns how long they took. */
+static uint64_t spare_holder(struct clv_arbiter *arbiter, uint64_t began_ns)
+{
+	uint64_t took_ns = clock_ns(arbiter) - began_ns;
+
+	if (arbiter->holder)
+		arbiter->holder->charged_until_ns += took_ns;
+	return took_ns;
+}
+
+/* Stops work of a lease without the turn.  For the time that the driver takes, which
+ * depends on the number of the lease's processes and channels, the lease pays beyond
+ * free_ns: its work runs on meanwhile.  The caller charges work that goes on. */
+static bool stop(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
+	uint64_t free_ns, uint64_t now_ns)
+{
+	uint64_t began_ns = clock_ns(arbiter), took_ns;
+	bool is_stopped = clv_preempt_stop(arbiter, lease);
+
+	took_ns = spare_holder(arbiter, began_ns);
+	if (is_stopped && took_ns > free_ns)
+		clv_account_charge(arbiter, lease, took_ns - free_ns, now_ns);
+	return is_stopped;
+}
+
+/* Work that is not stopped is charged from when it was seen to be stopped. */
+static void verify(
+	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns)
+{
+	uint64_t began_ns, took_ns;
+	bool is_still;
+
+	if (!lease->is_stopped)
+		return;
+	began_ns = clock_ns(arbiter);
+	is_still = clv_preempt_verify(arbiter, lease, now_ns);
+	if (!is_still)
+		clv_preempt_resume(arbiter, lease);
+	took_ns = spare_holder(arbiter, began_ns);
+	if (!is_still)
+		lease->stray_since_ns = lease->stopped_at_ns;
+	else if (took_ns > FREE_SWITCH_NS)
+		clv_account_charge(arbiter, lease, took_ns - FREE_SWITCH_NS, now_ns);
 }
 
 static void hold_until(struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease,
@@ -182,6 +232,7 @@ static void linger(
 static void stop_for_next(struct clv_arbiter *arbiter, uint64_t now_ns)
 {
 	struct clv_arbiter_lease *lease = arbiter->holder;
+	uint64_t free_ns;
 
 	clv_account_charge_holder(arbiter, now_ns);
 	/* The lease was idle when its turn ended and has submitted since.  Stopped work
@@ -193,13 +244,14 @@ static void stop_for_next(struct clv_arbiter *arbiter, uint64_t now_ns)
 	grant_next(arbiter, now_ns);
 	if (arbiter->holder == lease)
 		return;
-	if (!clv_preempt_stop(arbiter, lease))
+	free_ns = min_ns(clock_ns(arbiter) - now_ns, FREE_SWITCH_NS);
+	if (arbiter->holder)
+		arbiter->holder->charged_until_ns = now_ns + free_ns;
+	if (!stop(arbiter, lease, FREE_SWITCH_NS - free_ns, now_ns))
 		lease->stray_since_ns = now_ns;
 	else
 		clv_pause_note_drain(lease, now_ns - arbiter->closing_since_ns);
-	if (arbiter->holder)
-		arbiter->holder->charged_until_ns = free_until(now_ns);
-	linger(arbiter, lease, clv_clock_ns());
+	linger(arbiter, lease, clock_ns(arbiter));
 }
 
 static void note_overdue(struct clv_arbiter_lease *lease)
@@ -449,11 +501,6 @@ static void grant_ahead(struct clv_arbiter *arbiter, uint64_t now_ns)
 	hold_relaxed(arbiter, only, now_ns);
 }
 
-static uint64_t min_ns(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 /* Stops work that runs without a turn if it can be stopped by now. */
 static void stop_stray(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns)
@@ -463,16 +510,13 @@ static void stop_stray(
 	clv_account_charge_stray(arbiter, lease, now_ns);
 	/* The lease now waits in line, which wake_leases() checks for leases that have
 	 * rung. */
-	lease->rung |= clv_preempt_stop(arbiter, lease);
+	lease->rung |= stop(arbiter, lease, FREE_SWITCH_NS, now_ns);
 }
 
 static void update_lease(
 	struct clv_arbiter *arbiter, struct clv_arbiter_lease *lease, uint64_t now_ns)
 {
-	if (!clv_preempt_verify(arbiter, lease, now_ns)) {
-		clv_preempt_resume(arbiter, lease);
-		lease->stray_since_ns = lease->stopped_at_ns;
-	}
+	verify(arbiter, lease, now_ns);
 	if (lease->rung || lease == arbiter->holder || lease->stray_since_ns > 0) {
 		clv_account_observe(lease);
 		stop_stray(arbiter, lease, now_ns);
@@ -564,6 +608,8 @@ uint64_t clv_turns_step(struct clv_arbiter *arbiter, uint64_t now_ns)
 	if (!arbiter->holder)
 		grant_ahead(arbiter, now_ns);
 	arbiter->handover.vacant_since_ns = 0;
+	if (arbiter->hole_ns > 0)
+		clv_absence_note(arbiter, now_ns);
 	arbiter->due_ns = min_ns(
 		next_step_ns(arbiter, now_ns), clv_heartbeat_due_ns(arbiter, now_ns));
 	return arbiter->due_ns;

@@ -5,6 +5,7 @@
 #include "arbiter/absence.h"
 #include "arbiter/heartbeat.h"
 #include "arbiter/preempt.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "rm/abi.h"
 
@@ -30,6 +31,9 @@ static struct clv_arbiter_lease *lease;
 
 /* A clock that only driver calls advance, each by call_ns; 0: the machine's clock. */
 static uint64_t virtual_ns, call_ns, longest_silence_ns;
+/* The agent is stopped for stop_ns in the call of this number; 0: in none. */
+static unsigned stop_in_call;
+static uint64_t stop_ns;
 
 static int read_virtual(clockid_t clock, struct timespec *ret)
 {
@@ -45,6 +49,8 @@ static void pass_a_call(void)
 	if (call_ns == 0)
 		return;
 	virtual_ns += call_ns;
+	if (n_calls == stop_in_call)
+		virtual_ns += stop_ns;
 	silence_ns =
 		virtual_ns - atomic_load(&device.leases[1]->pages.control->heartbeat_ns);
 	if (silence_ns > longest_silence_ns)
@@ -350,30 +356,238 @@ static void test_too_many_groups(void **state)
 	assert_int_equal(n_calls, 0);
 }
 
-/* A driver that takes 400 us for a call: gates take an agent that is silent for 48 ms to
- * be stopped, and the arbiter counts that time as its absence. */
-static void test_heartbeat_of_long_switches(void **state)
-{
-	clv_vdso_clock_fn read = atomic_load(&clv_clock_read);
+static clv_vdso_clock_fn real_clock;
 
+/* From now on each call takes call_ns on the virtual clock. */
+static void begin_virtual(uint64_t ns)
+{
+	real_clock = atomic_exchange(&clv_clock_read, read_virtual);
+	virtual_ns = CLV_NS_PER_S;
+	call_ns = ns;
+	n_calls = 0;
+}
+
+static void end_virtual(void)
+{
+	atomic_store(&clv_clock_read, real_clock);
+	call_ns = 0;
+	stop_in_call = 0;
+}
+
+/* Switches both ways in as many calls as are allowed.  Returns to when a charge of up to
+ * CLV_NS_PER_S moves. */
+static uint64_t charged_until_after_switches(void)
+{
 	device.arbiter.method = CLV_RM_BY_GROUPS;
 	add_process(0, 3);
 	for (uint32_t i = 1; i < CLV_PREEMPT_CALLS_MAX / 2; i++)
 		assert_int_equal(note(0, 10, 1000 + i, CLV_RM_CLASS_GROUP), 0);
-	virtual_ns = CLV_NS_PER_S;
-	call_ns = 400000;
+	begin_virtual(400000);
 	longest_silence_ns = 0;
-	atomic_store(&clv_clock_read, read_virtual);
 	clv_heartbeat_publish(&device.arbiter, virtual_ns);
 	device.arbiter.due_ns = virtual_ns + CLV_HEARTBEAT_NS;
 	lease->charged_until_ns = virtual_ns;
 	assert_true(switch_both_ways());
 	clv_absence_note(&device.arbiter, virtual_ns);
-	atomic_store(&clv_clock_read, read);
-	call_ns = 0;
 	assert_true(virtual_ns > CLV_NS_PER_S + 10 * CLV_HEARTBEAT_NS);
+	end_virtual();
+	return lease->charged_until_ns;
+}
+
+/* A driver that takes 400 us for a call: gates take an agent that is silent for 48 ms to
+ * be stopped, and the arbiter counts that time as its absence. */
+static void test_heartbeat_of_long_switches(void **state)
+{
+	assert_int_equal(charged_until_after_switches(), CLV_NS_PER_S);
 	assert_in_range(longest_silence_ns, 1, CLV_HEARTBEAT_NS + 2 * 400000);
-	assert_int_equal(lease->charged_until_ns, CLV_NS_PER_S);
+}
+
+/* The agent is stopped in a call: the gates have opened, and nothing is charged. */
+static void test_absence_in_a_call(void **state)
+{
+	uint64_t shifted_ns;
+
+	stop_in_call = 100;
+	stop_ns = 2 * CLV_NS_PER_S;
+	shifted_ns = charged_until_after_switches() - CLV_NS_PER_S;
+	assert_in_range(shifted_ns, stop_ns - CLV_HEARTBEAT_NS, stop_ns + 400000);
+}
+
+/* A step is due a millisecond after the last one.  The gates open 48 ms after that. */
+static void test_absence_since_an_early_step(void **state)
+{
+	const uint64_t began_ns = CLV_NS_PER_S;
+
+	clv_heartbeat_publish(&device.arbiter, began_ns);
+	device.arbiter.due_ns = began_ns + CLV_NS_PER_MS;
+	lease->charged_until_ns = began_ns;
+	clv_absence_note(&device.arbiter, began_ns + 47 * CLV_NS_PER_MS);
+	assert_int_equal(lease->charged_until_ns, began_ns);
+	clv_absence_note(&device.arbiter, began_ns + 49 * CLV_NS_PER_MS);
+	assert_int_equal(lease->charged_until_ns, began_ns + 48 * CLV_NS_PER_MS);
+}
+
+static void test_no_absence_before_the_first_step(void **state)
+{
+	lease->charged_until_ns = 1;
+	clv_absence_note(&device.arbiter, CLV_NS_PER_S);
+	assert_int_equal(lease->charged_until_ns, 1);
+}
+
+static struct clv_arbiter_lease *next_lease;
+
+static void wait_in_line(struct clv_arbiter_lease *of)
+{
+	atomic_store(&of->pages.report->slots[0].waiting, 1);
+	of->rung = true;
+	clv_turns_step(&device.arbiter, virtual_ns);
+}
+
+/* The processes of lease work for its turn, and then the turn of next_lease begins: with
+ * the call that this takes of each process of lease. */
+static void hand_over(uint32_t n_processes)
+{
+	next_lease = device.leases[1];
+	begin_virtual(640000);
+	wait_in_line(lease);
+	for (uint32_t slot = 0; slot < n_processes; slot++)
+		add_process(slot, 3);
+	atomic_store(&lease->pages.report->slots[0].waiting, 0);
+	wait_in_line(next_lease);
+	while (device.arbiter.holder == lease) {
+		virtual_ns += CLV_NS_PER_MS;
+		clv_turns_step(&device.arbiter, virtual_ns);
+	}
+	assert_ptr_equal(device.arbiter.holder, next_lease);
+	assert_true(lease->is_stopped);
+	assert_int_equal(n_calls, n_processes);
+	atomic_store(&next_lease->pages.report->slots[0].waiting, 0);
+	atomic_store(&next_lease->pages.report->slots[0].entered, 1);
+}
+
+/* What lease and next_lease are charged from the beginning of the hand-over until ns
+ * after it. */
+static void check_charges(
+	uint64_t ns, uint64_t turn_ns, uint64_t of_lease_ns, uint64_t of_next_ns)
+{
+	virtual_ns += ns;
+	clv_turns_charge(&device.arbiter, virtual_ns);
+	assert_in_range(lease->account.held_ns, turn_ns + of_lease_ns - 1000,
+		turn_ns + of_lease_ns + 1000);
+	/* Less the hand-over. */
+	assert_in_range(
+		next_lease->account.held_ns, of_next_ns - of_next_ns / 32, of_next_ns);
+	end_virtual();
+}
+
+/* A lease with many processes pays for the calls that stop them, beyond a millisecond. */
+static void test_long_stop_is_charged(void **state)
+{
+	hand_over(30);
+	check_charges(4 * CLV_NS_PER_MS, next_lease->turn_started_ns - CLV_NS_PER_S,
+		30 * 640000 - CLV_NS_PER_MS, 4 * CLV_NS_PER_MS);
+}
+
+/* How long the work of lease is off in ns of the virtual clock, both leases having work
+ * all the time. */
+static uint64_t off_in(uint64_t ns)
+{
+	uint64_t end_ns = virtual_ns + ns, off_ns = 0;
+
+	while (virtual_ns < end_ns) {
+		uint64_t next_ns = clv_turns_step(&device.arbiter, virtual_ns);
+
+		next_ns = next_ns > virtual_ns ? next_ns : virtual_ns + CLV_NS_PER_US;
+		off_ns += lease->is_stopped ? next_ns - virtual_ns : 0;
+		virtual_ns = next_ns;
+	}
+	return off_ns;
+}
+
+/* The other lease has half of the device, in which it is alone there: less what is free,
+ * a millisecond in 54. */
+static void test_share_beside_many_processes(void **state)
+{
+	static const struct clv_rm_object objects[] = {
+		{.client = 1,
+			.parent = 10,
+			.handle = 11,
+			.class = CLV_RM_CLASS_SUBDEVICE},
+		{.client = 1, .parent = 10, .handle = 12, .class = CLV_RM_CLASS_GROUP},
+		{.client = 1, .parent = 12, .handle = 100, .class = CHANNEL}};
+
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(objects); i++)
+		assert_int_equal(clv_preempt_note(&device.arbiter, device.leases[1], 0,
+					 STDOUT_FILENO, &objects[i], 0),
+			0);
+	hand_over(30);
+	assert_in_range(
+		off_in(20 * CLV_NS_PER_S), 9500 * CLV_NS_PER_MS, 10100 * CLV_NS_PER_MS);
+	end_virtual();
+	clv_preempt_forget_all(device.leases[1]);
+}
+
+/* All its processes say that they have put back their channels. */
+static void test_long_verification_is_charged(void **state)
+{
+	uint64_t held_ns, of_next_ns;
+
+	hand_over(30);
+	clv_turns_charge(&device.arbiter, virtual_ns);
+	held_ns = lease->account.held_ns;
+	of_next_ns = next_lease->account.held_ns;
+	for (uint32_t slot = 0; slot < 30; slot++)
+		put_back(slot);
+	virtual_ns += 16 * CLV_NS_PER_MS;
+	n_calls = 0;
+	lease->rung = true;
+	clv_turns_step(&device.arbiter, virtual_ns);
+	assert_int_equal(n_calls, 30);
+	clv_turns_charge(&device.arbiter, virtual_ns);
+	assert_int_equal(lease->account.held_ns - held_ns, 30 * 640000 - CLV_NS_PER_MS);
+	assert_in_range(next_lease->account.held_ns - of_next_ns, 15 * CLV_NS_PER_MS,
+		16 * CLV_NS_PER_MS);
+	end_virtual();
+}
+
+/* And that begin to work without a turn. */
+static void test_long_stop_of_a_stray_is_charged(void **state)
+{
+	uint64_t held_ns;
+
+	next_lease = device.leases[1];
+	begin_virtual(640000);
+	wait_in_line(next_lease);
+	for (uint32_t slot = 0; slot < 30; slot++)
+		add_process(slot, 3);
+	lease->rung = true;
+	virtual_ns += CLV_NS_PER_MS;
+	clv_turns_step(&device.arbiter, virtual_ns);
+	assert_true(lease->is_stopped);
+	held_ns = next_lease->account.held_ns;
+	clv_turns_charge(&device.arbiter, virtual_ns);
+	assert_in_range(lease->account.held_ns, 30 * 640000 - CLV_NS_PER_MS, 30 * 640000);
+	assert_int_equal(next_lease->account.held_ns, held_ns);
+	end_virtual();
+}
+
+/* No lease pays for a call of usual length. */
+static void test_short_stop_is_free(void **state)
+{
+	hand_over(1);
+	check_charges(4 * CLV_NS_PER_MS, next_lease->turn_started_ns - CLV_NS_PER_S, 0,
+		4 * CLV_NS_PER_MS);
+}
+
+/* Nor for a stop of the agent in such a call. */
+static void test_absence_in_a_hand_over(void **state)
+{
+	stop_in_call = 1;
+	stop_ns = 5 * CLV_NS_PER_S;
+	hand_over(1);
+	/* A heartbeat was due after 16 ms. */
+	check_charges(4 * CLV_NS_PER_MS, next_lease->turn_started_ns - CLV_NS_PER_S,
+		CLV_HEARTBEAT_NS - CLV_NS_PER_MS, 4 * CLV_NS_PER_MS);
 }
 
 /* While the lease is stopped, only new channels are stopped. */
@@ -402,6 +616,20 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_too_many_groups, begin, end),
 		cmocka_unit_test_setup_teardown(
 			test_heartbeat_of_long_switches, begin, end),
+		cmocka_unit_test_setup_teardown(test_absence_in_a_call, begin, end),
+		cmocka_unit_test_setup_teardown(
+			test_absence_since_an_early_step, begin, end),
+		cmocka_unit_test_setup_teardown(
+			test_no_absence_before_the_first_step, begin, end),
+		cmocka_unit_test_setup_teardown(test_long_stop_is_charged, begin, end),
+		cmocka_unit_test_setup_teardown(
+			test_share_beside_many_processes, begin, end),
+		cmocka_unit_test_setup_teardown(
+			test_long_verification_is_charged, begin, end),
+		cmocka_unit_test_setup_teardown(
+			test_long_stop_of_a_stray_is_charged, begin, end),
+		cmocka_unit_test_setup_teardown(test_short_stop_is_free, begin, end),
+		cmocka_unit_test_setup_teardown(test_absence_in_a_hand_over, begin, end),
 		cmocka_unit_test_setup_teardown(test_incomplete_report, begin, end),
 		cmocka_unit_test_setup_teardown(
 			test_incomplete_report_of_an_idle_process, begin, end),
