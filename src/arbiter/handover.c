@@ -28,6 +28,8 @@
 #define ROUND_NS (56 * CLV_NS_PER_MS)
 /* Work that goes on for so long after a turn makes the turns longer by itself. */
 #define LONG_DRAIN_NS (4 * CLV_NS_PER_MS)
+/* A lease that sleeps and has had no turn for so long delays no other. */
+#define RECENT_NS CLV_NS_PER_S
 
 #define LINGER_NS_MAX CLV_NS_PER_MS
 /* An announced end beyond this is ignored. */
@@ -174,6 +176,13 @@ bool clv_handover_end(
 	return has_left;
 }
 
+static bool is_in_use(const struct clv_arbiter *arbiter,
+	const struct clv_arbiter_lease *lease, uint64_t now_ns)
+{
+	return clv_policy_is_awake(arbiter->policy, lease->policy_lease) ||
+	       now_ns < lease->turn_started_ns + RECENT_NS;
+}
+
 /* Longer turns would move the parts of a single second further from the shares, or delay
  * requests. */
 static bool needs_short_turns(const struct clv_arbiter *arbiter,
@@ -181,7 +190,8 @@ static bool needs_short_turns(const struct clv_arbiter *arbiter,
 {
 	return lease->share.class == CLV_CLASS_LATENCY ||
 	       clv_publish_wakes_often(arbiter, lease, now_ns) ||
-	       lease->usual_drain_ns > LONG_DRAIN_NS;
+	       (lease->usual_drain_ns > LONG_DRAIN_NS &&
+		       is_in_use(arbiter, lease, now_ns));
 }
 
 /* By how much turns are stretched to lose less to hand-overs, as long as no attached

@@ -567,6 +567,47 @@ static void test_turns_stay_short_with_long_kernels(void **state)
 	assert_int_equal(turn_ns(), 16 * MS);
 }
 
+/* The leases have kernels of 18 ms, each in a turn of its own. */
+static void have_long_kernels(int n)
+{
+	for (int i = 0; i < n; i++) {
+		struct clv_arbiter_lease *holder = world.arbiter.holder;
+
+		submit(holder, UINT64_MAX - now_ns);
+		now_ns = deadline_of(holder);
+		atomic_store(&slot_of(holder)->waiting, 1);
+		step();
+		now_ns += 10 * MS;
+		complete(holder);
+		step();
+	}
+}
+
+/* A process with long kernels that sleeps delays no other for long. */
+static void test_turns_grow_while_long_kernels_sleep(void **state)
+{
+	struct clv_arbiter_lease *sleeper = a;
+
+	take_turns(2, 500 * US);
+	have_long_kernels(4);
+	assert_int_equal(turn_ns(), 8 * MS);
+	a = clv_arbiter_world_add(&world, 2, now_ns);
+	atomic_store(&slot_of(sleeper)->waiting, 0);
+	while (world.arbiter.holder == sleeper) {
+		sleeper->rung = true;
+		now_ns += MS;
+		step();
+	}
+	assert_false(clv_policy_is_awake(world.arbiter.policy, sleeper->policy_lease));
+	/* The other one has short kernels. */
+	take_turns(60, 500 * US);
+	assert_true(now_ns < sleeper->turn_started_ns + CLV_NS_PER_S);
+	assert_int_equal(turn_ns(), 8 * MS);
+	take_turns(100, 500 * US);
+	assert_true(now_ns > sleeper->turn_started_ns + CLV_NS_PER_S);
+	assert_int_equal(turn_ns(), 16 * MS);
+}
+
 static void test_turns_stay_short_for_latency(void **state)
 {
 	b->share.class = CLV_CLASS_LATENCY;
@@ -663,6 +704,8 @@ int main(void)
 			test_turns_shrink_when_leases_wake, begin, end),
 		cmocka_unit_test_setup_teardown(
 			test_turns_stay_short_with_long_kernels, begin, end),
+		cmocka_unit_test_setup_teardown(
+			test_turns_grow_while_long_kernels_sleep, begin, end),
 		cmocka_unit_test_setup_teardown(
 			test_turns_stay_short_for_latency, begin, end),
 		cmocka_unit_test_setup_teardown(test_cap_of_waiting_program, begin, end),
