@@ -8,6 +8,8 @@
 
 #include "agent/apply/apply-internal.h"
 #include "agent/apply/apply.h"
+#include "agent/http/http-internal.h"
+#include "agent/layout/ephemeral-partitions.h"
 #include "agent/layout/reapply.h"
 #include "agent/store/state.h"
 #include "agent/store/store.h"
@@ -192,6 +194,50 @@ static void test_the_same_device_is_not(void **state)
 	snprintf(edit.partition, sizeof(edit.partition), "gpu1/1g.5gb@0");
 	assert_int_equal(clv_apply_start(world.agent.apply, &edit, &op, NULL), 0);
 	assert_int_equal(waiting->state, WAITING);
+}
+
+/* A request for a partition of any device is to get one that no operation has. */
+static void test_which_devices_are_refused(void **state)
+{
+	struct clv_operation *waiting, *other;
+
+	see(USED_AND("\nA100-40GB on name=gpu2 uuid=GPU-c"));
+	assert_false(clv_apply_would_refuse(world.agent.apply, node(), "gpu0"));
+	waiting = apply(NOTHING, true);
+	happens('s');
+	assert_int_equal(waiting->state, WAITING);
+	other = apply(SECOND, false);
+	assert_false(clv_operation_has_ended(other));
+	assert_false(clv_apply_changes(world.agent.apply, node(), "gpu0"));
+	assert_true(clv_apply_would_refuse(world.agent.apply, node(), "gpu0"));
+	assert_true(clv_apply_would_refuse(world.agent.apply, node(), "gpu1"));
+	assert_false(clv_apply_would_refuse(world.agent.apply, node(), "gpu2"));
+	happen_all("s+");
+	assert_true(clv_operation_has_ended(other));
+	assert_false(clv_apply_would_refuse(world.agent.apply, node(), "gpu1"));
+}
+
+/* Though a device that is divided already would be preferred. */
+static void test_partition_of_another_device_for_a_lease(void **state)
+{
+	struct clv_exchange http = {
+		.request = {
+			.caller.scope = CLV_SCOPE_ADMIN, .number = 1, .is_late = true}};
+	struct clv_lease_request wanted = {.share.memory_bytes = 4000000000};
+	struct clv_operation *waiting;
+	struct clv_error err = {0};
+
+	see("A100-40GB on name=gpu0 uuid=GPU-a 1g.5gb@0!a\nA100-40GB name=gpu1 "
+	    "uuid=GPU-b");
+	waiting = apply(NOTHING, true);
+	happens('s');
+	assert_int_equal(waiting->state, WAITING);
+	assert_int_equal(
+		clv_ephemeral_get(world.agent.ephemeral, &http.request, &wanted, &err),
+		-EINPROGRESS);
+	assert_string_equal(err.msg, "");
+	assert_string_equal(last()->request.device, "gpu1");
+	assert_string_equal(last()->request.profile, "1g.5gb");
 }
 
 /* The driver's reload ends the work on all of its devices. */
@@ -578,6 +624,8 @@ int main(void)
 
 	ROWS_ONE(&rows, test_another_device_is_divided);
 	ROWS_ONE(&rows, test_the_same_device_is_not);
+	ROWS_ONE(&rows, test_which_devices_are_refused);
+	ROWS_ONE(&rows, test_partition_of_another_device_for_a_lease);
 	ROWS_ONE(&rows, test_nor_one_that_a_reload_affects);
 	ROWS_ONE(&rows, test_steps_of_another_device);
 	ROWS_ONE(&rows, test_steps_of_the_same_device);

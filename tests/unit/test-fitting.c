@@ -24,7 +24,7 @@ static const struct {
 	const char *memory;
 	const char *expected; /* "gpu0 1g.5gb"; "": none */
 	int code;
-	bool is_changing; /* the first device */
+	bool is_taken; /* the first device */
 } rows[] = {
 	/* clang-format off */
 	{"A100-40GB on", "4G", "gpu0 1g.5gb"},
@@ -41,6 +41,9 @@ static const struct {
 	{"A100-40GB on 7g.40gb@0!a\nCPU cores=3 memory=4G", "4G", "", -EBUSY},
 	{"A100-40GB on\nA100-40GB", "4G", "gpu1 1g.5gb", 0, true},
 	{"A100-40GB on", "4G", "", -EBUSY, true},
+	{"A100-40GB on", "41G", "", -ENODEV, true},
+	{"T4\nA100-40GB on 7g.40gb@0!a", "4G", "", -EBUSY, true},
+	{"CPU cores=4 memory=4G", "5G", "", -ENODEV, true},
 	/* clang-format on */
 };
 
@@ -50,14 +53,14 @@ static void test_fitting(void **state)
 		struct clv_fitting fitting = {0};
 		struct clv_error err = {0};
 		char text[64] = "";
-		const bool is_changing[2] = {rows[i].is_changing};
+		const bool is_taken[2] = {rows[i].is_taken};
 		struct clv_node node;
 		uint64_t bytes;
 		int r;
 
 		plan_node(rows[i].node, &node);
 		assert_int_equal(clv_units_parse_bytes(rows[i].memory, &bytes, NULL), 0);
-		r = clv_fitting_find(&node, is_changing, "", bytes, &fitting, &err);
+		r = clv_fitting_find(&node, is_taken, "", bytes, &fitting, &err);
 		if (r == 0)
 			snprintf(text, sizeof(text), "gpu%u %s", fitting.device,
 				fitting.profile);

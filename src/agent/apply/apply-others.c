@@ -145,8 +145,9 @@ bool clv_operation_is_behind(const struct clv_operation *op, const struct clv_no
 	return false;
 }
 
-bool clv_apply_changes(
-	const struct clv_apply *apply, const struct clv_node *node, const char *device)
+/* Whether one of the operations that count has the device. */
+static bool is_device_of(const struct clv_apply *apply, const struct clv_node *node,
+	const char *device, bool (*counts)(const struct clv_operation *op))
 {
 	_cleanup_free_ bool *is_touched = calloc(node->n_devices + 1, sizeof(bool));
 	const struct clv_node_device *found = clv_node_find(node, device);
@@ -154,8 +155,30 @@ bool clv_apply_changes(
 
 	TAILQ_FOREACH(op, &apply->operations, entry)
 	{
-		if (is_touched && !clv_operation_has_ended(op) && !only_waits(op))
+		if (is_touched && counts(op))
 			clv_operation_touch(op, node, is_touched);
 	}
 	return found && (!is_touched || is_touched[found - node->devices]);
+}
+
+static bool has_not_ended(const struct clv_operation *op)
+{
+	return !clv_operation_has_ended(op);
+}
+
+static bool is_changing(const struct clv_operation *op)
+{
+	return has_not_ended(op) && !only_waits(op);
+}
+
+bool clv_apply_changes(
+	const struct clv_apply *apply, const struct clv_node *node, const char *device)
+{
+	return is_device_of(apply, node, device, is_changing);
+}
+
+bool clv_apply_would_refuse(
+	const struct clv_apply *apply, const struct clv_node *node, const char *device)
+{
+	return is_device_of(apply, node, device, has_not_ended);
 }

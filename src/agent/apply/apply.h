@@ -76,6 +76,10 @@ bool clv_apply_is_busy(const struct clv_apply *apply);
 /* Whether an operation that has the device is under way and not merely waiting. */
 bool clv_apply_changes(
 	const struct clv_apply *apply, const struct clv_node *node, const char *device);
+/* Whether clv_apply_start() refuses a change of the device at present, because another
+ * operation has it, also one that merely waits. */
+bool clv_apply_would_refuse(
+	const struct clv_apply *apply, const struct clv_node *node, const char *device);
 
 const char *clv_operation_id(const struct clv_operation *operation);
 /* Grows with every change of the operation. */

@@ -123,21 +123,20 @@ static void request_all_of(struct clv_lease_request *wanted, const char *name)
 	wanted->has_memory = false;
 }
 
-/* Finds a partition on a device that no operation is changing: another operation on it
- * would be refused. */
+/* Finds a partition on a device on which no operation would be refused. */
 static int find_fitting(const struct clv_ephemeral *ephemeral,
 	const struct clv_node *node, const struct clv_lease_request *wanted,
 	struct clv_fitting *ret, struct clv_error *err)
 {
-	_cleanup_free_ bool *is_changing = calloc(node->n_devices + 1, sizeof(bool));
+	_cleanup_free_ bool *is_taken = calloc(node->n_devices + 1, sizeof(bool));
 
-	if (!is_changing)
+	if (!is_taken)
 		return clv_error_errno(err, ENOMEM, "cannot find room for a partition");
 	for (uint32_t i = 0; i < node->n_devices; i++)
-		is_changing[i] = clv_apply_changes(
+		is_taken[i] = clv_apply_would_refuse(
 			ephemeral->agent->apply, node, node->devices[i].info.name);
 	return clv_fitting_find(
-		node, is_changing, wanted->device, wanted->share.memory_bytes, ret, err);
+		node, is_taken, wanted->device, wanted->share.memory_bytes, ret, err);
 }
 
 static int start(struct clv_ephemeral *ephemeral, struct clv_request *http,

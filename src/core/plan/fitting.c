@@ -18,8 +18,8 @@ struct search {
 	bool is_best_divided;
 	unsigned best_lost;      /* open placements that the best one takes */
 	bool is_found, could_be; /* could_be: it would fit if what is in use ended */
-	/* Such devices were skipped. */
-	bool is_cordoned, is_changing;
+	/* Such devices were skipped on which it could be. */
+	bool is_cordoned, is_taken;
 };
 
 static bool is_better(const struct search *s, const struct clv_fitting *fitting,
@@ -132,12 +132,11 @@ static int fail(const struct search *s, struct clv_error *err)
 	char size[32];
 
 	clv_units_format_bytes(s->wanted_bytes, size);
-	if (s->is_changing)
+	if (s->is_taken)
 		return clv_error_set(err, -EBUSY,
-			"no room for a partition of %s beside the operations that are "
-			"changing devices now: see cleave operations, and try again "
-			"after "
-			"these",
+			"no room for a partition of %s beside the operations that change "
+			"devices or wait for them: see cleave operations, and try again "
+			"after these",
 			size);
 	if (s->could_be)
 		return clv_error_set(err, -EBUSY,
@@ -155,7 +154,25 @@ static int fail(const struct search *s, struct clv_error *err)
 		size);
 }
 
-int clv_fitting_find(const struct clv_node *node, const bool *is_changing,
+static void try_device(
+	struct search *s, const struct clv_node_device *device, uint32_t index)
+{
+	if (device->mig.is_capable)
+		try_mig(s, device, index);
+	if (device->cores.is_capable && device->cores.total > 0)
+		try_cores(s, device, index);
+}
+
+static bool could_be_on(
+	const struct search *s, const struct clv_node_device *device, uint32_t index)
+{
+	struct search alone = {.wanted_bytes = s->wanted_bytes};
+
+	try_device(&alone, device, index);
+	return alone.could_be;
+}
+
+int clv_fitting_find(const struct clv_node *node, const bool *is_taken,
 	const char *device, uint64_t memory_bytes, struct clv_fitting *ret,
 	struct clv_error *err)
 {
@@ -167,18 +184,12 @@ int clv_fitting_find(const struct clv_node *node, const bool *is_changing,
 		if (device[0] != '\0' && strcmp(at->info.name, device) != 0 &&
 			strcmp(at->info.uuid, device) != 0)
 			continue;
-		if (at->is_cordoned) {
-			s.is_cordoned = true;
-			continue;
-		}
-		if (is_changing && is_changing[i]) {
-			s.is_changing = true;
-			continue;
-		}
-		if (at->mig.is_capable)
-			try_mig(&s, at, i);
-		if (at->cores.is_capable && at->cores.total > 0)
-			try_cores(&s, at, i);
+		if (at->is_cordoned)
+			s.is_cordoned |= could_be_on(&s, at, i);
+		else if (is_taken && is_taken[i])
+			s.is_taken |= could_be_on(&s, at, i);
+		else
+			try_device(&s, at, i);
 	}
 	if (!s.is_found)
 		return fail(&s, err);

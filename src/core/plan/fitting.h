@@ -17,10 +17,10 @@ struct clv_fitting {
 
 /* Among equally small partitions, a device that is already divided is preferred, then the
  * one on which the fewest other open placements are lost.  Nothing in use has to end for
- * the result.  is_changing: for each device whether an operation is changing it, which
- * excludes it; NULL: none.  device: a name or UUID, "" for any.  -ENODEV: no device can
+ * the result.  is_taken: for each device whether an operation has it, which excludes it;
+ * NULL: none.  device: a name or UUID, "" for any.  -ENODEV: no device can
  * have such a partition; -EBUSY: none has room at present, or only one that is cordoned
- * or being changed. */
-int clv_fitting_find(const struct clv_node *node, const bool *is_changing,
+ * or taken. */
+int clv_fitting_find(const struct clv_node *node, const bool *is_taken,
 	const char *device, uint64_t memory_bytes, struct clv_fitting *ret,
 	struct clv_error *err);
