@@ -81,24 +81,31 @@ uint64_t clv_account_reported_busy_ns(
 	return busy.sum_ns;
 }
 
+void clv_account_begin_busy(struct clv_arbiter_lease *lease, uint64_t busy_ns)
+{
+	lease->busy_seen_ns = busy_ns;
+	lease->busy_unread_ns = 0;
+}
+
 /* Without contention an idle holder keeps the device but does not use it: that time is no
  * service, and pays no debt of other leases.  The account then has the holder's own
  * report of busy time, bounded by the clock.
  *
  * A gate takes the time of a command that ends out of busy_since_ns before it adds it to
  * busy_ns.  Between the two less is reported than was before: the next charge has the
- * rest. */
+ * rest.  If less is reported then, too, it was too much before. */
 static uint64_t relaxed_held_ns(
 	struct clv_arbiter_lease *lease, uint64_t elapsed_ns, uint64_t now_ns)
 {
 	uint64_t busy = clv_account_reported_busy_ns(lease, now_ns), delta;
 
-	elapsed_ns += lease->busy_unread_ns;
-	lease->busy_unread_ns = busy < lease->busy_seen_ns ? elapsed_ns : 0;
-	if (busy < lease->busy_seen_ns)
+	if (busy < lease->busy_seen_ns && lease->busy_unread_ns == 0) {
+		lease->busy_unread_ns = elapsed_ns;
 		return 0;
-	delta = busy - lease->busy_seen_ns;
-	lease->busy_seen_ns = busy;
+	}
+	elapsed_ns += lease->busy_unread_ns;
+	delta = busy > lease->busy_seen_ns ? busy - lease->busy_seen_ns : 0;
+	clv_account_begin_busy(lease, busy);
 	return clv_clock_bound_ns(delta, 0, elapsed_ns);
 }
 

@@ -40,6 +40,9 @@ void clv_account_note_waiting(
 /* The lease's turn begins: records how long the first thread in line has waited. */
 void clv_account_end_wait(struct clv_arbiter_lease *lease, uint64_t now_ns);
 
+/* From now on busy time beyond this is charged, while no other lease has work. */
+void clv_account_begin_busy(struct clv_arbiter_lease *lease, uint64_t busy_ns);
+
 /* The busy time that the lease's live processes report, up to now_ns. */
 uint64_t clv_account_reported_busy_ns(
 	const struct clv_arbiter_lease *lease, uint64_t now_ns);

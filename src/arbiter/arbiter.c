@@ -468,7 +468,7 @@ void clv_arbiter_close_slot_at(struct clv_arbiter *arbiter,
 	clv_preempt_forget(lease, slot);
 	lease->open_slots[slot / 64] &= ~(UINT64_C(1) << (slot % 64));
 	lease->n_slots--;
-	lease->busy_seen_ns = clv_account_reported_busy_ns(lease, now_ns);
+	clv_account_begin_busy(lease, clv_account_reported_busy_ns(lease, now_ns));
 	clv_account_observe_and_charge(arbiter, lease, now_ns);
 	lease->rung = true;
 }

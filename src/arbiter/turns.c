@@ -137,6 +137,7 @@ static void hold_until(struct clv_arbiter *arbiter, struct clv_arbiter_lease *le
 {
 	struct clv_control_page *control = lease->pages.control;
 	bool goes_on = arbiter->holder == lease && lease->phase == phase;
+	bool was_relaxed = arbiter->holder == lease && clv_lease_is_relaxed(lease);
 
 	if (arbiter->holder == lease)
 		clv_handover_measure(arbiter, now_ns);
@@ -154,8 +155,10 @@ static void hold_until(struct clv_arbiter *arbiter, struct clv_arbiter_lease *le
 		clv_account_end_wait(lease, now_ns);
 		arbiter->last_holder = lease;
 	}
-	if (phase != CLV_PHASE_GRANTED)
-		lease->busy_seen_ns = clv_account_reported_busy_ns(lease, now_ns);
+	/* Otherwise the last charge has what it was. */
+	if (phase != CLV_PHASE_GRANTED && !was_relaxed)
+		clv_account_begin_busy(
+			lease, clv_account_reported_busy_ns(lease, now_ns));
 	lease->stray_since_ns = 0;
 	lease->idle_seen_ns = 0;
 	if (arbiter->handover.leaving == lease)

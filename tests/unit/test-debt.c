@@ -445,7 +445,7 @@ static void test_the_first_completion_opens_the_window(void **state)
 
 /* A command of the holder without a competitor ends while its time is read: the time
  * is no longer in flight, and not yet in the sum. */
-static void test_read_as_a_command_ends(void **state)
+static void check_read_as_a_command_ends(bool in_a_step)
 {
 	struct clv_slot *slot = slot_of(neighbour);
 	uint64_t since_ns, ended_ns, held_ns;
@@ -458,7 +458,10 @@ static void test_read_as_a_command_ends(void **state)
 	now_ns += 100 * MS;
 	ended_ns = now_ns;
 	atomic_store(&slot->busy_since_ns, ended_ns);
-	clv_turns_charge(&device.arbiter, now_ns);
+	if (in_a_step)
+		clv_turns_step(&device.arbiter, now_ns);
+	else
+		clv_turns_charge(&device.arbiter, now_ns);
 	assert_int_equal(neighbour->account.held_ns, held_ns);
 	atomic_fetch_add(&slot->busy_ns, ended_ns - since_ns);
 	atomic_store(&slot->done, atomic_load(&slot->entered));
@@ -466,6 +469,40 @@ static void test_read_as_a_command_ends(void **state)
 	clv_turns_charge(&device.arbiter, now_ns);
 	assert_int_equal(neighbour->account.held_ns, held_ns + 100 * MS);
 	now_ns += S;
+	clv_turns_charge(&device.arbiter, now_ns);
+	assert_int_equal(neighbour->account.held_ns, held_ns + 100 * MS);
+}
+
+static void test_read_as_a_command_ends(void **state)
+{
+	check_read_as_a_command_ends(false);
+}
+
+static void test_read_in_a_step_as_a_command_ends(void **state)
+{
+	check_read_as_a_command_ends(true);
+}
+
+/* In the other order it is in both.  What the lease uses later is charged all the
+ * same. */
+static void test_read_twice_as_a_command_ends(void **state)
+{
+	struct clv_slot *slot = slot_of(neighbour);
+	uint64_t held_ns;
+
+	pass(S);
+	clv_turns_charge(&device.arbiter, now_ns);
+	now_ns += 100 * MS;
+	atomic_fetch_add(&slot->busy_ns, now_ns - atomic_load(&slot->busy_since_ns));
+	clv_turns_charge(&device.arbiter, now_ns);
+	held_ns = neighbour->account.held_ns;
+	atomic_store(&slot->busy_since_ns, now_ns);
+	for (int i = 0; i < 2; i++) {
+		now_ns += MS;
+		clv_turns_charge(&device.arbiter, now_ns);
+	}
+	assert_int_equal(neighbour->account.held_ns, held_ns);
+	now_ns += 100 * MS;
 	clv_turns_charge(&device.arbiter, now_ns);
 	assert_int_equal(neighbour->account.held_ns, held_ns + 100 * MS);
 }
@@ -489,6 +526,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_idle_time_pays_no_debt, begin, end),
 		cmocka_unit_test_setup_teardown(test_charge_is_bounded, begin, end),
 		cmocka_unit_test_setup_teardown(test_read_as_a_command_ends, begin, end),
+		cmocka_unit_test_setup_teardown(
+			test_read_in_a_step_as_a_command_ends, begin, end),
+		cmocka_unit_test_setup_teardown(
+			test_read_twice_as_a_command_ends, begin, end),
 		cmocka_unit_test_setup_teardown(
 			test_one_command_of_each_queue_while_the_agent_is_silent, begin,
 			end),
