@@ -10,11 +10,13 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 /* Builds PATH with an ending, a name in the same folder. */
@@ -203,6 +205,48 @@ int clv_file_read_regular(const char *path, size_t most_bytes, char **ret,
 	return read_path(path, true, most_bytes, ret, ret_bytes, err);
 }
 
+/* How the kernel shows an owner whom the user namespace does not map. */
+#define OVERFLOW_UID 65534
+
+/* Of the user namespace: whether it is another than the machine's, which maps every user
+ * to itself. */
+static bool is_in_container(void)
+{
+	_cleanup_free_ char *map = NULL;
+	unsigned int first, outside, n;
+
+	return clv_file_read_all("/proc/self/uid_map", 65536, &map, NULL, NULL) == 0 &&
+	       sscanf(map, "%u %u %u", &first, &outside, &n) == 3 &&
+	       (first != 0 || outside != 0 || n != UINT32_MAX);
+}
+
+/* In a container the machine's root is not mapped, and who started the container has
+ * chosen the files that are mounted there. */
+static bool is_strange(uid_t owner)
+{
+	return owner != 0 && owner != geteuid() &&
+	       !(owner == OVERFLOW_UID && is_in_container());
+}
+
+/* On a mount that can only be read the mode means nothing: kubelet makes the folder of a
+ * ConfigMap with the mode 0777. */
+static bool can_be_written(const char *path)
+{
+	struct statvfs mounted;
+
+	return statvfs(path, &mounted) < 0 || !(mounted.f_flag & ST_RDONLY);
+}
+
+/* The name of a mount point cannot get another file. */
+static bool is_mount_point(const char *path)
+{
+	struct statx found;
+
+	return statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW | AT_STATX_DONT_SYNC, 0,
+		       &found) == 0 &&
+	       (found.stx_attributes & STATX_ATTR_MOUNT_ROOT);
+}
+
 /* A file in a folder with the sticky bit is replaced by its owner only. */
 static int check_folder_of(const char *path, struct clv_error *err)
 {
@@ -212,11 +256,22 @@ static int check_folder_of(const char *path, struct clv_error *err)
 
 	if (!folder || stat(folder, &st) < 0)
 		return clv_error_errno(err, errno, "cannot open the folder of %s", path);
-	if ((st.st_mode & (S_IWOTH | S_ISVTX)) == S_IWOTH)
+	if ((st.st_mode & (S_IWOTH | S_ISVTX)) == S_IWOTH && can_be_written(folder) &&
+		!is_mount_point(path))
 		return clv_error_set(err, -EPERM,
 			"every user of this machine can replace %.80s: chmod o-w %.80s",
 			path, folder);
 	return 0;
+}
+
+/* The name can be a link, and so can be a folder of the link's target. */
+static int check_folders_of(const char *path, struct clv_error *err)
+{
+	_cleanup_free_ char *target = realpath(path, NULL);
+	int r = target ? check_folder_of(path, err)
+		       : clv_error_errno(err, errno, "cannot open %s", path);
+
+	return r < 0 ? r : check_folder_of(target, err);
 }
 
 int clv_file_check_writers(const char *path, struct clv_error *err)
@@ -225,16 +280,16 @@ int clv_file_check_writers(const char *path, struct clv_error *err)
 
 	if (stat(path, &st) < 0)
 		return clv_error_errno(err, errno, "cannot open %s", path);
-	if (st.st_uid != 0 && st.st_uid != geteuid())
+	if (is_strange(st.st_uid))
 		return clv_error_set(err, -EPERM,
 			"user %u, whose file %.80s is, can change it: chown it to root "
 			"or to user %u",
 			st.st_uid, path, geteuid());
-	if (st.st_mode & S_IWOTH)
+	if ((st.st_mode & S_IWOTH) && can_be_written(path))
 		return clv_error_set(err, -EPERM,
 			"every user of this machine can change %.80s: chmod o-w %.80s",
 			path, path);
-	return check_folder_of(path, err);
+	return check_folders_of(path, err);
 }
 
 int clv_file_check_secret(const char *path, struct clv_error *err)

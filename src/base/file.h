@@ -29,7 +29,7 @@ int clv_file_read_regular(const char *path, size_t most_bytes, char **ret,
 int clv_file_check_secret(const char *path, struct clv_error *err);
 
 /* Whether only root, this user and a group can change the file: -EPERM if it is another
- * user's, or every user can change or replace it. */
+ * user's, or every user can change or replace it where it is mounted. */
 int clv_file_check_writers(const char *path, struct clv_error *err);
 
 /* Takes an exclusive lock on the file "PATH.lock", which is created if necessary, and

@@ -101,9 +101,9 @@ class Settings(unittest.TestCase):
         with open(self.path, "w", encoding="utf-8") as file:
             file.write("version: 1\n" + text + "\n")
 
-    def run_agent(self, *arguments):
-        return subprocess.run([PROGRAMS["cleaved"], "--config", self.path, *arguments], text=True,
-                              capture_output=True, timeout=PATIENCE_S, check=False)
+    def run_agent(self, *arguments, before=()):
+        return subprocess.run([*before, PROGRAMS["cleaved"], "--config", self.path, *arguments],
+                              text=True, capture_output=True, timeout=PATIENCE_S, check=False)
 
     def test_groups_that_do_not_exist(self):
         for text in ("admins: ['group:no-such-group']", "viewers: ['group:no-such-group']",
@@ -201,7 +201,7 @@ class Settings(unittest.TestCase):
         self.addCleanup(client.close)
         for mode in (0o602, 0o666):
             os.chmod(self.path, mode)
-            for arguments in (["--check"], ["--foreground", "--runtime-dir", self.folder + "/run",
+            for arguments in (["--system", "--check"], ["--foreground", "--runtime-dir", self.folder + "/run",
                                              "--state-dir", self.folder + "/state"]):
                 done = self.run_agent(*arguments)
                 self.assertEqual(done.returncode, 78, done.stderr)
@@ -218,14 +218,66 @@ class Settings(unittest.TestCase):
                  "can replace .*: chmod o-w")):
             if os.geteuid() == 0:
                 change()
-                done = self.run_agent("--check")
+                done = self.run_agent("--system", "--check")
                 self.assertEqual(done.returncode, 78)
                 self.assertRegex(done.stderr, r"\A[^\n]*%s[^\n]*\n\Z" % said)
+                # The file of a working copy, which no agent uses.
+                self.assertEqual(self.run_agent("--check").returncode, 0)
                 undo()
         for mode in (0o644, 0o664):
             os.chmod(self.path, mode)
-            self.assertEqual(self.run_agent("--check").returncode, 0)
+            self.assertEqual(self.run_agent("--system", "--check").returncode, 0)
             self.assertEqual(client.send("POST", "/v1/reload").status, 204)
+
+    def make_config_map(self):
+        """The folder of a ConfigMap as kubelet makes it, which every user can write."""
+        folder = os.path.join(self.folder, "map")
+        os.makedirs(os.path.join(folder, "..2026_01_01_00_00_00.1"))
+        os.chmod(folder, 0o777)
+        os.symlink("..2026_01_01_00_00_00.1", os.path.join(folder, "..data"))
+        os.symlink("..data/cleaved.yaml", os.path.join(folder, "cleaved.yaml"))
+        self.path = os.path.join(folder, "cleaved.yaml")
+        self.write("admins: [root]")
+        return folder
+
+    def check_mounted(self, script):
+        """In a mount namespace of its own, after a script of the shell."""
+        return self.run_agent("--system", "--check", before=[
+            "unshare", "--mount", "sh", "-ec", script + '; exec "$@"', "sh"])
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root for mounts and other users' files")
+    def test_settings_on_a_mount(self):
+        """What no user of the machine can change is taken, whatever its mode."""
+        folder = self.make_config_map()
+        done = self.check_mounted("true")
+        self.assertEqual(done.returncode, 78, done.stderr)
+        self.assertIn(f"can replace {self.path}: chmod o-w {folder}\n", done.stderr)
+        for script in (f"mount --bind {folder} {folder}; mount -o remount,bind,ro {folder}",
+                       f"rm {self.path}; cp -L {folder}/..data/cleaved.yaml {self.path};"
+                       f" mount --bind {self.path} {self.path}"):
+            done = self.check_mounted(script)
+            self.assertEqual(done.returncode, 0, done.stderr)
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root for mounts and other users' files")
+    def test_link_into_a_folder_of_everyone(self):
+        folder = self.make_config_map()
+        os.symlink(self.path, os.path.join(self.folder, "link.yaml"))
+        os.rename(os.path.join(folder, "..data", "cleaved.yaml"), self.path)
+        self.path = os.path.join(self.folder, "link.yaml")
+        done = self.run_agent("--system", "--check")
+        self.assertEqual(done.returncode, 78, done.stderr)
+        self.assertIn(f"can replace {folder}/cleaved.yaml: chmod o-w {folder}\n", done.stderr)
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root for mounts and other users' files")
+    def test_settings_of_a_user_who_is_not_mapped(self):
+        """In a container of a user the machine's root is not mapped."""
+        self.write("admins: [root]")
+        os.chmod(self.path, 0o644)
+        for owner, before, code in ((1, [], 78), (65534, [], 78),
+                                    (1, ["unshare", "--user", "--map-root-user"], 0)):
+            os.chown(self.path, owner, 0)
+            done = self.run_agent("--system", "--check", before=before)
+            self.assertEqual(done.returncode, code, done.stderr)
 
     def test_users_that_do_not_exist(self):
         """An agent starts while the user database is away, and a reload takes the file."""

@@ -61,10 +61,23 @@ class DaemonSet(Bed):
             "/": self.folder_of("driver"), "/run/nvidia/driver": self.folder_of("driver"),
             "/var/run/cdi": self.folder_of("cdi"), "settings": self.folder_of("settings"),
             "empty": self.folder_of("empty"), "/dev": self.devices()})
-        for each in ("kubelet.yaml", "cleaved.yaml"):
-            with open(os.path.join(self.folder, "settings", each), "w", encoding="utf-8") as file:
-                file.write(made.settings(each))
+        self.write_config_map({each: made.settings(each)
+                               for each in ("kubelet.yaml", "cleaved.yaml")})
         return made
+
+    def write_config_map(self, texts):
+        """As kubelet does: every user can write the folder, whose files are links to those of
+        a folder that is replaced as a whole."""
+        folder = self.folder_of("settings")
+        os.chmod(folder, 0o777)
+        os.makedirs(os.path.join(folder, "..2026_01_01_00_00_00.1"), exist_ok=True)
+        for target, link in (("..2026_01_01_00_00_00.1", "..data"),
+                             *((f"..data/{each}", each) for each in texts)):
+            if not os.path.lexists(os.path.join(folder, link)):
+                os.symlink(target, os.path.join(folder, link))
+        for name, text in texts.items():
+            with open(os.path.join(folder, "..data", name), "w", encoding="utf-8") as file:
+                file.write(text)
 
     def start(self, container, *options):
         """Starts the container, and returns its name."""

@@ -97,9 +97,14 @@ struct clv_config {
  * and others with file, line and column in *err. */
 int clv_config_parse(const char *data, size_t n_bytes, const char *name,
 	struct clv_config **ret, struct clv_error *err);
-/* Reads the file.  A missing file gives the defaults unless must_exist.  With mistakes it
- * reports each of them, and *ret is what could be read, also when it fails. */
-int clv_config_read(const char *path, bool must_exist, struct clv_yaml_mistakes *mistakes,
+enum clv_config_flags {
+	CLV_CONFIG_MUST_EXIST = 1, /* otherwise a missing file gives the defaults */
+	CLV_CONFIG_NOT_USED = 2,   /* a file of any user, which is only checked */
+};
+
+/* Reads the file; flags are of clv_config_flags.  With mistakes it reports each of them,
+ * and *ret is what could be read, also when it fails. */
+int clv_config_read(const char *path, unsigned flags, struct clv_yaml_mistakes *mistakes,
 	struct clv_config **ret, struct clv_error *err);
 /* Looks the groups up, and whether this machine has what the settings name: groups, the
  * address, a certificate and its key, and with has_users, which needs mistakes, each

@@ -327,12 +327,15 @@ int clv_daemon_read_settings(const struct clv_agent_config *options,
 	struct clv_error *err)
 {
 	char path[CLV_FOLDER_MAX + 64] = "/nonexistent";
-	bool must_exist = options->settings[0] != '\0';
+	unsigned flags = options->settings[0] != '\0' ? CLV_CONFIG_MUST_EXIST : 0;
 	struct clv_config *config = NULL;
 	int r, checked = 0;
 
 	find_settings(options, path, sizeof(path));
-	r = clv_config_read(path, must_exist, mistakes, &config, err);
+	/* A working copy is another user's in many a build. */
+	if (options->checks_users && !options->is_system && flags)
+		flags |= CLV_CONFIG_NOT_USED;
+	r = clv_config_read(path, flags, mistakes, &config, err);
 	if (config && (r >= 0 || mistakes))
 		checked = clv_config_check(config, options->checks_users, mistakes, err);
 	if (r >= 0)
