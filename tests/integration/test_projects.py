@@ -77,7 +77,7 @@ class Published(Case):
         again, = self.projects()
         self.assertEqual((again["services"][0]["ready"], again["number"]), (0, made["number"]))
         holder.kill()
-        wait_until(lambda: self.projects() == [])
+        self.assertTrue(wait_until(lambda: self.projects() == []))
 
     def test_a_successor_takes_it_over(self):
         first, second = self.holder(), self.holder()
@@ -89,10 +89,10 @@ class Published(Case):
         third = self.holder()
         third.lease(name="later", share=.1)
         third.kill()
-        wait_until(lambda: self.leases() == [])
+        self.assertTrue(wait_until(lambda: self.leases() == []))
         self.assertEqual([each["name"] for each in self.projects()], ["shop"])
         second.kill()
-        wait_until(lambda: self.projects() == [])
+        self.assertTrue(wait_until(lambda: self.projects() == []))
 
     def test_what_is_refused(self):
         holder = self.holder()
@@ -137,7 +137,7 @@ class Tenants(SystemCase):
         both = self.agent.get("/v1/projects")["items"]
         self.assertEqual([each["tenant"] for each in both], ["nobody", "65533"])
         bob.kill()
-        wait_until(lambda: len(self.agent.get("/v1/projects")["items"]) == 1)
+        self.assertTrue(wait_until(lambda: len(self.agent.get("/v1/projects")["items"]) == 1))
 
 
 if __name__ == "__main__":
