@@ -197,8 +197,9 @@ static void follow_moves(struct world *world, const struct clv_repack_plan *befo
 static int place(struct world *world, const struct way *way,
 	const struct clv_place_request *request, uint32_t *ret_lease)
 {
+	uint64_t tries = MOST_TRIES;
 	struct clv_repack_options options = {
-		.most_moves = way->most_moves, .most_tries = MOST_TRIES};
+		.most_moves = way->most_moves, .tries_left = &tries};
 	struct clv_repack_plan plan, done;
 	int r = clv_placer_place(world->placer, request, ret_lease);
 

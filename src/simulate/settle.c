@@ -8,7 +8,7 @@
 #include <assert.h>
 #include <errno.h>
 
-/* Bound on the search for one request: a full fleet refuses many. */
+/* Bound on the search for each request of a gang: a full fleet refuses many. */
 #define MOST_TRIES 20000
 
 /* A request of the gang for which other leases were moved. */
@@ -21,6 +21,7 @@ struct gang {
 	struct clv_settle *settle;
 	struct moved moved[CLV_REPACK_MOVES_MAX];
 	unsigned n_moved, n_moves_left;
+	uint64_t tries_left; /* of the searches in all racks */
 };
 
 /* Renumbers moved leases in the departures and among the placed requests of the gang. */
@@ -49,7 +50,7 @@ static int make_room(struct gang *gang, const struct clv_place_request *request,
 {
 	struct clv_settle *settle = gang->settle;
 	struct clv_repack_options options = {
-		.most_moves = gang->n_moves_left, .most_tries = MOST_TRIES};
+		.most_moves = gang->n_moves_left, .tries_left = &gang->tries_left};
 	struct moved *moved = &gang->moved[gang->n_moved];
 	struct clv_repack_plan found;
 	int r = clv_repack_find(settle->fleet, settle->placer, request, &options, &found);
@@ -101,14 +102,27 @@ static void take_back(void *userdata, uint32_t *leases, size_t n)
 	}
 }
 
+static int settle_with(struct gang *gang, const struct clv_place_request *requests,
+	size_t n, unsigned most_moves, uint32_t *ret_leases)
+{
+	const struct clv_gang_steps steps = {
+		.place = place, .take_back = take_back, .moves_others = most_moves > 0};
+
+	gang->n_moves_left = most_moves;
+	return clv_gang_place(gang->settle->fleet, requests, n, &steps, gang, ret_leases);
+}
+
 int clv_settle(struct clv_settle *settle, const struct clv_place_request *requests,
 	size_t n, uint32_t *ret_leases)
 {
-	static const struct clv_gang_steps steps = {
-		.place = place, .take_back = take_back};
-	struct gang gang = {.settle = settle, .n_moves_left = settle->most_moves};
-	int r = clv_gang_place(settle->fleet, requests, n, &steps, &gang, ret_leases);
+	struct gang gang = {.settle = settle, .tries_left = MOST_TRIES * n};
+	unsigned most = clv_gang_needs_rack(requests, n) ? 0 : settle->most_moves;
+	int r = settle_with(&gang, requests, n, most, ret_leases);
 
-	settle->n_moved += settle->most_moves - gang.n_moves_left;
+	/* Another rack can have room for fewer moves, so all racks are tried with each
+	 * number. */
+	while (r == -ENOSPC && gang.tries_left > 0 && most < settle->most_moves)
+		r = settle_with(&gang, requests, n, ++most, ret_leases);
+	settle->n_moved += most - gang.n_moves_left;
 	return r;
 }

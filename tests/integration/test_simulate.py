@@ -347,6 +347,23 @@ class Simulate(Case):
         row, = self.items("simulate", fleet, rows, "-p", "balance")
         self.assertEqual((row["placed"], row["gangs_in_one_rack"]), (8, 2))
 
+    def test_moves_for_gangs_in_one_rack(self):
+        """No lease moves for a gang where one rack has room as it is, and a rack in which room can
+        be made is tried however little of it is free."""
+        def play(sizes, n, gang):
+            fleet = self.file("racks.yaml", "version: 1\nnodes:\n" + "".join(
+                f"  - {{model: A, cpus: 99, memory: 64Gi, devices: {size}{rack}}}\n"
+                for size, rack in zip(sizes, (", rack: r1", ", rack: r2", ""))))
+            trace = self.file("gangs.yaml", "version: 1\nrequests: [" + n * "{share: 0.6}, " +
+                              f"{{gang: {gang}, devices: 1, rule: one-rack}}]\n")
+            row, = self.items("simulate", fleet, trace, "-p", "first-fit", "--moves", 2)
+            return row["gangs_in_one_rack"], row["moved"]
+        self.assertEqual(play((6, 4, 2), 4, 3), (1, 0))
+        self.assertEqual(play((6, 2, 2), 4, 3), (1, 1))
+        self.assertEqual(play((6, 2, 2), 4, 4), (1, 2))
+        self.assertEqual(play((4, 2, 1), 1, 4), (1, 1))
+        self.assertEqual(play((4, 2, 1), 1, 5), (0, 0))
+
     def test_speeds(self):
         """A request takes its time by the speed of the model that it is on: in a replay, where the
         next one then has room or not, in a queue, and where nodes are found."""

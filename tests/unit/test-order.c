@@ -148,7 +148,7 @@ static void test_changed_fleet(void **state)
 /* Plans of the search on mixed fleets.  Returns how many have several moves. */
 static unsigned check_plans(struct clv_fleet *fleet, struct clv_placer *placer)
 {
-	struct clv_repack_options options = {.most_moves = 4, .most_tries = 2000};
+	struct clv_repack_options options = {.most_moves = 4};
 	unsigned n_several = 0;
 
 	for (unsigned i = 0; i < 60; i++) {
@@ -156,9 +156,11 @@ static unsigned check_plans(struct clv_fleet *fleet, struct clv_placer *placer)
 		struct clv_repack_step steps[CLV_REPACK_STEPS_MAX];
 		struct clv_fleet *copy = clv_fleet_copy(fleet);
 		struct clv_repack_plan plan;
+		uint64_t tries = 2000;
 		uint32_t lease;
 		int n;
 
+		options.tries_left = &tries;
 		assert_non_null(copy);
 		/* The search lets others follow such a request, but not the reverse. */
 		request.alone_in_class = false;

@@ -202,14 +202,16 @@ static void test_plans_hold(void **state)
 	for (unsigned round = 0; round < 60; round++) {
 		struct clv_fleet *fleet = place_fleet_mixed(N_NODES), *before;
 		struct clv_placer *placer = placer_of(fleet);
-		struct clv_repack_options options = {.most_moves = 2, .most_tries = 2000};
+		struct clv_repack_options options = {.most_moves = 2};
 
 		for (unsigned i = 0; i < 60; i++) {
 			struct clv_place_request request = place_random_request(fleet);
 			struct clv_repack_plan plan;
+			uint64_t tries = 2000;
 			uint32_t lease;
 			int r;
 
+			options.tries_left = &tries;
 			before = clv_fleet_copy(fleet);
 			r = clv_repack_find(fleet, placer, &request, &options, &plan);
 			/* The order of a node's leases is irrelevant. */
@@ -331,6 +333,110 @@ static void test_gangs_of_a_group(void **state)
 	clv_fleet_free(fleet);
 }
 
+/* Only the members with the rule are in one rack, whichever is the first. */
+static void test_gang_partly_in_one_rack(void **state)
+{
+	for (unsigned first = 0; first < 2; first++) {
+		struct clv_fleet *fleet = three_racks();
+		struct clv_placer *placer = placer_of(fleet);
+		struct clv_place_request gang[6] = {0};
+		uint32_t leases[6];
+
+		/* At most four devices are free in one rack. */
+		for (unsigned k = 0; k < 6; k++)
+			gang[k] = (struct clv_place_request){.milli = 1000,
+				.n_devices = 1,
+				.rule = k % 2 == first ? CLV_PLACE_ONE_RACK
+						       : CLV_PLACE_FREE};
+		assert_int_equal(clv_place_gang(placer, gang, 6, leases), 0);
+		for (unsigned k = 0; k < 3; k++)
+			leases[k] = leases[2 * k + first];
+		assert_true(clv_gang_is_in_one_rack(fleet, leases, 3));
+		check_audit(fleet);
+		clv_placer_free(placer);
+		clv_fleet_free(fleet);
+	}
+}
+
+/* One lease on the first node, and room for it on the second one alone. */
+static int move_for_four(struct clv_place_request of_lease,
+	struct clv_fleet_node_spec first, struct clv_fleet_node_spec second)
+{
+	struct clv_fleet *fleet = clv_fleet_new();
+	struct clv_place_request four = {.milli = 1000, .n_devices = 4};
+	struct clv_repack_options options = {0};
+	struct clv_repack_plan plan;
+	struct clv_placer *placer;
+	struct clv_place_at at = {.node = 0, .devices = 3};
+	uint32_t lease;
+	int r;
+
+	place_add_nodes(fleet, 1, first);
+	place_add_nodes(fleet, 1, second);
+	assert_int_equal(clv_fleet_take(fleet, &of_lease, &at, &lease), 0);
+	placer = placer_of(fleet);
+	r = clv_repack_find(fleet, placer, &four, &options, &plan);
+	clv_placer_free(placer);
+	clv_fleet_free(fleet);
+	return r;
+}
+
+/* A moved lease keeps what its request required of the place. */
+static void test_moves_keep_the_place(void **state)
+{
+	static const struct clv_fleet_node_spec four = {.model = "A",
+		.rack = "r1",
+		.cpu_milli = 32000,
+		.memory_mib = 64000,
+		.n_devices = 4,
+		.n_linked = 2};
+	static const struct clv_place_request two = {.milli = 1000, .n_devices = 2};
+	struct clv_fleet_node_spec second = two_devices;
+	struct clv_place_request request = two;
+
+	second.rack = "r2";
+	second.n_numa = 2;
+	assert_int_equal(move_for_four(request, four, second), 0);
+	request.same_link = true;
+	assert_int_equal(move_for_four(request, four, second), -ENOSPC);
+	second.n_linked = 2;
+	assert_int_equal(move_for_four(request, four, second), 0);
+	request.same_numa = true;
+	assert_int_equal(move_for_four(request, four, second), -ENOSPC);
+	request = two;
+	request.rack = 1;
+	assert_int_equal(move_for_four(request, four, second), -ENOSPC);
+	second.rack = "r1";
+	assert_int_equal(move_for_four(request, four, second), 0);
+}
+
+#define N_FULL 50
+
+/* Nodes of other racks are not tried. */
+static void test_moves_within_a_rack(void **state)
+{
+	struct clv_fleet *fleet = clv_fleet_new();
+	struct clv_place_request whole = {.milli = 1000, .n_devices = 1, .rack = 2};
+	uint64_t tries = N_FULL;
+	struct clv_repack_options options = {.most_moves = 1, .tries_left = &tries};
+	struct clv_fleet_node_spec spec = two_devices;
+	struct clv_repack_plan plan;
+	struct clv_placer *placer;
+
+	for (uint32_t i = 0; i < N_FULL + 2; i++) {
+		spec.rack = i < N_FULL ? "r1" : "r2";
+		place_add_nodes(fleet, 1, spec);
+		put(fleet, i, 1, 600);
+		put(fleet, i, 2, i == N_FULL ? 400 : 600);
+	}
+	placer = placer_of(fleet);
+	assert_int_equal(clv_repack_find(fleet, placer, &whole, &options, &plan), 0);
+	assert_int_equal(plan.n_moves, 1);
+	assert_true(plan.at.node >= N_FULL);
+	clv_placer_free(placer);
+	clv_fleet_free(fleet);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -341,6 +447,9 @@ int main(void)
 		cmocka_unit_test(test_gang),
 		cmocka_unit_test(test_gang_in_one_rack),
 		cmocka_unit_test(test_gangs_of_a_group),
+		cmocka_unit_test(test_gang_partly_in_one_rack),
+		cmocka_unit_test(test_moves_keep_the_place),
+		cmocka_unit_test(test_moves_within_a_rack),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -202,6 +202,7 @@ static void test_speeds(void **state)
 	assert_true(clv_fleet_time_at(10, 300) == 34);
 	assert_true(clv_fleet_time_at(10, 2000) == 5);
 	assert_true(clv_fleet_time_at(INT64_MAX, 500) == INT64_MAX);
+	assert_true(clv_fleet_time_at(INT64_MAX / 1000, 900) == INT64_MAX / 1000);
 }
 
 /* Jobs that stay for ever, or wait behind one. */

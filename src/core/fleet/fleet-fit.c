@@ -203,7 +203,7 @@ uint32_t clv_fleet_speed_of(
 
 int64_t clv_fleet_time_at(int64_t time, uint32_t speed)
 {
-	if (speed == CLV_FLEET_SPEED || time > INT64_MAX / CLV_FLEET_SPEED)
+	if (speed == CLV_FLEET_SPEED || time > (INT64_MAX - speed) / CLV_FLEET_SPEED)
 		return time;
 	return (time * CLV_FLEET_SPEED + speed - 1) / speed;
 }

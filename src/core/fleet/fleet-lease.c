@@ -228,7 +228,10 @@ int clv_fleet_take(struct clv_fleet *fleet, const struct clv_place_request *requ
 		.memory_mib = request->memory_mib,
 		.device_mib = request->device_mib,
 		.group = request->group,
-		.milli = request->milli,
+		.milli = request->milli & 1023,
+		.same_numa = request->same_numa,
+		.same_link = request->same_link,
+		.same_rack = request->rack != 0,
 		.class = request->class & 3,
 		.profile = request->profile,
 		.start = at->start & 31,
@@ -279,7 +282,7 @@ int clv_fleet_resize(
 		lease->cpu_milli = request->cpu_milli;
 		lease->memory_mib = request->memory_mib;
 		lease->device_mib = request->device_mib;
-		lease->milli = request->milli;
+		lease->milli = request->milli & 1023;
 		lease->class = request->class & 3;
 	} else {
 		*lease = before;

@@ -66,12 +66,18 @@ struct clv_fleet_lease {
 	uint32_t next, previous; /* list of its node; next also links free records */
 	uint32_t cpu_milli, memory_mib, device_mib;
 	uint32_t group;
-	uint16_t milli;
+	uint16_t milli : 10;
+	/* What its request required of the place, for moves. */
+	bool same_numa : 1;
+	bool same_link : 1;
+	bool same_rack : 1;
 	uint8_t profile;
 	uint8_t start : 5;
 	uint8_t class : 2;
 	bool is_held : 1;
 };
+_Static_assert(sizeof(struct clv_fleet_lease) == 40, "of a hundred thousand leases");
+_Static_assert(CLV_PLACE_WHOLE < 1 << 10, "milli has ten bits");
 
 /* The log of nodes that changed, from which caches of data by node are updated. */
 struct clv_fleet_log {

@@ -177,9 +177,10 @@ static void describe_quota(
 void clv_step_describe(const struct clv_step *step, const struct clv_node *node,
 	char *ret, size_t ret_bytes)
 {
-	const char *device = node->devices[step->device].info.name;
+	const char *device;
 
 	assert(step->device < node->n_devices);
+	device = node->devices[step->device].info.name;
 	switch (step->kind) {
 	case CLV_STEP_DESTROY_PART:
 	case CLV_STEP_DESTROY:

@@ -18,6 +18,12 @@ struct gang {
 	uint32_t *leases;
 };
 
+/* Whether the member has to be in the rack of the gang. */
+static bool is_bound(const struct gang *gang, size_t member)
+{
+	return gang->n > 1 && gang->requests[member].rule == CLV_PLACE_ONE_RACK;
+}
+
 /* rack: 0: any. */
 static int place_all(const struct gang *gang, uint16_t rack)
 {
@@ -25,7 +31,7 @@ static int place_all(const struct gang *gang, uint16_t rack)
 		struct clv_place_request request = gang->requests[i];
 		int r;
 
-		if (rack)
+		if (is_bound(gang, i))
 			request.rack = rack;
 		r = gang->steps->place(gang->userdata, &request, i, gang->leases);
 		if (r == 0)
@@ -37,7 +43,7 @@ static int place_all(const struct gang *gang, uint16_t rack)
 }
 
 struct rack {
-	uint64_t free_milli;
+	uint64_t milli, free_milli;
 	uint16_t number;
 };
 
@@ -63,8 +69,11 @@ static struct rack *order_racks(const struct clv_fleet *fleet)
 	for (uint32_t i = 0; i < fleet->n_nodes; i++) {
 		const struct clv_fleet_node *node = &fleet->nodes[i];
 
-		if (node->rack && !node->is_lost)
-			racks[node->rack - 1].free_milli += node->free_milli;
+		if (!node->rack || node->is_lost)
+			continue;
+		racks[node->rack - 1].milli +=
+			(uint64_t)node->n_devices * CLV_PLACE_WHOLE;
+		racks[node->rack - 1].free_milli += node->free_milli;
 	}
 	qsort(racks, fleet->n_racks, sizeof(*racks), compare_racks);
 	return racks;
@@ -78,13 +87,50 @@ static int place_in_one_rack(const struct gang *gang)
 
 	if (!racks)
 		return -ENOMEM;
-	for (size_t i = 0; i < gang->n; i++)
-		milli += clv_fleet_request_milli(gang->fleet, &gang->requests[i]);
+	for (size_t i = 0; i < gang->n; i++) {
+		if (is_bound(gang, i))
+			milli += clv_fleet_request_milli(gang->fleet, &gang->requests[i]);
+	}
 	for (uint32_t i = 0; r == -ENOSPC && i < gang->fleet->n_racks; i++) {
-		if (racks[i].free_milli >= milli)
+		uint64_t most =
+			gang->steps->moves_others ? racks[i].milli : racks[i].free_milli;
+
+		if (most >= milli)
 			r = place_all(gang, racks[i].number);
 	}
 	return r;
+}
+
+/* Finds the rack of the groups of the gang, 0 if none has a lease; -ENOSPC if these are
+ * in several. */
+static int find_rack_of_groups(const struct gang *gang, uint16_t *ret)
+{
+	uint32_t home, before = 0;
+
+	*ret = 0;
+	for (size_t i = 0; i < gang->n; i++) {
+		uint32_t group = gang->requests[i].group;
+
+		if (!is_bound(gang, i) || !group || group == before)
+			continue;
+		before = group;
+		home = clv_fit_home_of_group(gang->fleet, group);
+		if (home == CLV_FLEET_NONE)
+			continue;
+		if (*ret && *ret != gang->fleet->nodes[home].rack)
+			return -ENOSPC;
+		*ret = gang->fleet->nodes[home].rack;
+	}
+	return 0;
+}
+
+bool clv_gang_needs_rack(const struct clv_place_request *requests, size_t n)
+{
+	for (size_t i = 0; n > 1 && i < n; i++) {
+		if (requests[i].rule == CLV_PLACE_ONE_RACK)
+			return true;
+	}
+	return false;
 }
 
 int clv_gang_place(const struct clv_fleet *fleet,
@@ -97,14 +143,15 @@ int clv_gang_place(const struct clv_fleet *fleet,
 		.steps = steps,
 		.userdata = userdata,
 		.leases = ret_leases};
-	uint32_t home = CLV_FLEET_NONE;
+	uint16_t rack;
+	int r;
 
-	if (n < 2 || requests[0].rule != CLV_PLACE_ONE_RACK)
+	if (!clv_gang_needs_rack(requests, n))
 		return place_all(&gang, 0);
-	if (requests[0].group)
-		home = clv_fit_home_of_group(fleet, requests[0].group);
-	return home == CLV_FLEET_NONE ? place_in_one_rack(&gang)
-				      : place_all(&gang, fleet->nodes[home].rack);
+	r = find_rack_of_groups(&gang, &rack);
+	if (r < 0)
+		return r;
+	return rack ? place_all(&gang, rack) : place_in_one_rack(&gang);
 }
 
 static int place_by_policy(void *userdata, const struct clv_place_request *request,

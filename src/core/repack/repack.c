@@ -34,7 +34,7 @@ struct search {
 	struct clv_repack_plan *plan;
 	struct step steps[STEPS_MAX];
 	unsigned n_steps;
-	uint64_t tries_left;
+	uint64_t *tries_left;
 };
 
 struct clv_place_request clv_repack_request_of(
@@ -50,6 +50,9 @@ struct clv_place_request clv_repack_request_of(
 		.milli = lease->milli,
 		.n_devices = (uint8_t)__builtin_popcountll(lease->devices),
 		.profile = lease->profile,
+		.same_numa = lease->same_numa,
+		.same_link = lease->same_link,
+		.rack = lease->same_rack ? node->rack : 0,
 		.class = (enum clv_class)lease->class,
 	};
 
@@ -154,9 +157,9 @@ static int try_node(struct search *search, uint32_t number,
 	struct clv_place_at at = {.node = number};
 	int r;
 
-	if (search->tries_left == 0)
+	if (*search->tries_left == 0)
 		return -EAGAIN;
-	search->tries_left--;
+	--*search->tries_left;
 	if (!clv_fit_node(search->fleet, node, request))
 		return -ENOSPC;
 	clv_pick_devices(search->fleet, node, request, CLV_PICK_TIGHTEST, &at);
@@ -297,10 +300,10 @@ static int try_away(struct search *search, const struct aim *aim, const uint32_t
 	unsigned n_steps = search->n_steps;
 	int r;
 
-	if (search->tries_left == 0)
+	if (*search->tries_left == 0)
 		return -EAGAIN;
 	if (!could_fit(search->fleet, aim->node, aim->request, away, n_away)) {
-		search->tries_left--;
+		--*search->tries_left;
 		return -ENOSPC;
 	}
 	for (unsigned i = 0; i < n_away; i++)
@@ -338,6 +341,9 @@ static bool fits_empty_node(const struct clv_fleet *fleet, uint32_t number,
 	return !node->is_lost && node->cpu_milli >= request->cpu_milli &&
 	       node->memory_mib >= request->memory_mib &&
 	       node->n_devices >= request->n_devices &&
+	       (!request->rack || request->rack == node->rack) &&
+	       (!request->same_link || request->n_devices < 2 ||
+		       node->n_linked >= request->n_devices) &&
 	       (!request->models || request->models >> node->model & 1);
 }
 
@@ -369,12 +375,13 @@ int clv_repack_find(struct clv_fleet *fleet, struct clv_placer *placer,
 	struct clv_repack_plan *ret)
 {
 	struct clv_repack_plan plan = {0};
+	uint64_t tries = TRIES;
 	struct search search = {
 		.fleet = fleet,
 		.placer = placer,
 		.options = options,
 		.plan = &plan,
-		.tries_left = options->most_tries ? options->most_tries : TRIES,
+		.tries_left = options->tries_left ? options->tries_left : &tries,
 	};
 	unsigned most = options->most_moves && options->most_moves < CLV_REPACK_MOVES_MAX
 				? options->most_moves

@@ -25,14 +25,15 @@ struct clv_repack_options {
 	/* NULL: leases without a group are movable. */
 	bool (*is_movable)(void *userdata, uint32_t lease);
 	void *userdata;
-	unsigned most_moves; /* 1..CLV_REPACK_MOVES_MAX; 0: that maximum */
-	uint64_t most_tries; /* places tried before giving up; 0: 1,000,000 */
+	unsigned most_moves;  /* 1..CLV_REPACK_MOVES_MAX; 0: that maximum */
+	uint64_t *tries_left; /* places to try before giving up, counted down; NULL: a
+			       * million */
 };
 
 /* Looks for a plan without moves, then with one, and so on; of plans with equally few
  * moves, the one that disturbs the least compute on the first node.  A lease stays on its
  * model.  The fleet is unchanged on return.  Returns 0; -ENOSPC: not with the allowed
- * number of moves; -EAGAIN: not found within most_tries; -EINVAL, -ENOMEM. */
+ * number of moves; -EAGAIN: not found within the tries; -EINVAL, -ENOMEM. */
 int clv_repack_find(struct clv_fleet *fleet, struct clv_placer *placer,
 	const struct clv_place_request *request, const struct clv_repack_options *options,
 	struct clv_repack_plan *ret);
@@ -47,6 +48,7 @@ int clv_repack_apply(struct clv_fleet *fleet, const struct clv_place_request *re
 void clv_repack_undo(
 	struct clv_fleet *fleet, struct clv_repack_plan *plan, uint32_t lease);
 
-/* The request that recreates the lease, restricted to its current model. */
+/* The request that recreates the lease, restricted to its current model, and to its rack
+ * if it was requested there. */
 struct clv_place_request clv_repack_request_of(
 	const struct clv_fleet *fleet, uint32_t lease);
