@@ -133,7 +133,8 @@ class Document(ApiCase):
         tag = self.root.send("GET", "/v1/layout").headers["ETag"]
         self.ask("PUT", "/v1/layout", LAYOUT % 0, 412, **{"If-Match": '"x"'})
         self.ask("PUT", "/v1/layout", LAYOUT % 0, 412, **{"If-Match": '"x", W/' + tag})
-        done = self.ask("PUT", "/v1/layout", LAYOUT % 0, 202, **{"If-Match": '"x", ' + tag})
+        done = self.ask("PUT", "/v1/layout", LAYOUT % 0, 202, **{
+            "If-Match": f'"x", W/{tag}, {tag}'})
         self.finish(done)
         self.ask("DELETE", "/v1/operations/" + done.json["id"], status=200)
         waits = self.ask("POST", "/v1/apply?on_busy=wait", LAYOUT % 1, 202)

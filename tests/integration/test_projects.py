@@ -100,10 +100,11 @@ class Published(Case):
         for report, words in REFUSED:
             with self.subTest(words=words):
                 self.refused(self.put(holder, report=report), 400, "bad_request", words)
-        for text in ("{", '{"services":[],"services":[]}',
-                     '{"services":[{"name":"\\u0000"}],"decisions":[]}'):
+        for text, words in (("{", "string or '}' expected"),
+                            ('{"services":[],"services":[]}', "duplicate object key"),
+                            ('{"services":[{"name":"\\u0000"}],"decisions":[]}', "\\u0000")):
             self.refused(self.agent.request("PUT", "/v1/projects/shop", text), 400, "bad_request",
-                         "not valid JSON")
+                         words)
         for name in ("Shop", "-a", "a%20b", "a" * 48):
             self.refused(self.put(holder, name), 400, "bad_request", "no name of a project")
         self.refused(self.put(holder, report=changed(("services",), [SERVICE] * 200)), 413, "too_large")

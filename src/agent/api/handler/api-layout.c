@@ -235,9 +235,13 @@ static int write_node(const struct clv_agent *agent, const struct clv_node *node
  */
 static bool does_match(const char *wanted, const char *tag)
 {
-	const char *at = strstr(wanted, tag);
-
-	return strcmp(wanted, "*") == 0 || (at && (at == wanted || at[-1] != '/'));
+	if (strcmp(wanted, "*") == 0)
+		return true;
+	for (const char *at = strstr(wanted, tag); at; at = strstr(at + 1, tag)) {
+		if (at == wanted || at[-1] != '/')
+			return true;
+	}
+	return false;
 }
 
 /* Prevents lost updates: with If-Match the node must still be as the caller saw it. */

@@ -191,10 +191,12 @@ int clv_request_parse_project(
 			"the body is over %u bytes: leave replicas and decisions out",
 			CLV_REQUEST_MAX_BYTES);
 	root = json_loadb(data, n_bytes, JSON_REJECT_DUPLICATES, &problem);
-	if (!root)
+	if (!root) {
+		clv_text_make_printable(problem.text);
 		return clv_error_set(err, -EINVAL,
-			"the body is not valid JSON (line %d, column %d)", problem.line,
-			problem.column);
+			"the body is not valid JSON (line %d, column %d): %.120s",
+			problem.line, problem.column, problem.text);
+	}
 	r = check_object("ProjectReport", root, err);
 	if (r < 0) {
 		json_decref(root);
