@@ -385,7 +385,6 @@ static int move_for_four(struct clv_place_request of_lease,
 static void test_moves_keep_the_place(void **state)
 {
 	static const struct clv_fleet_node_spec four = {.model = "A",
-		.rack = "r1",
 		.cpu_milli = 32000,
 		.memory_mib = 64000,
 		.n_devices = 4,
@@ -394,7 +393,6 @@ static void test_moves_keep_the_place(void **state)
 	struct clv_fleet_node_spec second = two_devices;
 	struct clv_place_request request = two;
 
-	second.rack = "r2";
 	second.n_numa = 2;
 	assert_int_equal(move_for_four(request, four, second), 0);
 	request.same_link = true;
@@ -403,11 +401,6 @@ static void test_moves_keep_the_place(void **state)
 	assert_int_equal(move_for_four(request, four, second), 0);
 	request.same_numa = true;
 	assert_int_equal(move_for_four(request, four, second), -ENOSPC);
-	request = two;
-	request.rack = 1;
-	assert_int_equal(move_for_four(request, four, second), -ENOSPC);
-	second.rack = "r1";
-	assert_int_equal(move_for_four(request, four, second), 0);
 }
 
 #define N_FULL 50

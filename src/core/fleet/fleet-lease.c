@@ -231,7 +231,6 @@ int clv_fleet_take(struct clv_fleet *fleet, const struct clv_place_request *requ
 		.milli = request->milli & 1023,
 		.same_numa = request->same_numa,
 		.same_link = request->same_link,
-		.same_rack = request->rack != 0,
 		.class = request->class & 3,
 		.profile = request->profile,
 		.start = at->start & 31,

@@ -70,7 +70,6 @@ struct clv_fleet_lease {
 	/* What its request required of the place, for moves. */
 	bool same_numa : 1;
 	bool same_link : 1;
-	bool same_rack : 1;
 	uint8_t profile;
 	uint8_t start : 5;
 	uint8_t class : 2;

@@ -14,6 +14,7 @@
 #include "core/place/frag.h"
 #include "core/place/policy.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 
@@ -32,6 +33,9 @@ struct clv_placer {
 	struct clv_place_prices prices;
 	struct clv_room room;
 	uint64_t n_followed; /* changes of the prices */
+	/* The nodes of rack r: by_rack[first_of[r]] up to by_rack[first_of[r + 1]].
+	 * NULL until a request names a rack. */
+	uint32_t *by_rack, *first_of;
 	struct clv_ranking *rankings;
 	unsigned n_rankings, most_rankings;
 	/* by hash of a shape: 1 + index of a ranking that may be of that shape */
@@ -105,6 +109,8 @@ struct clv_placer *clv_placer_free(struct clv_placer *placer)
 	for (unsigned i = 0; i < placer->n_rankings; i++)
 		clv_ranking_done(&placer->rankings[i]);
 	free(placer->rankings);
+	free(placer->by_rack);
+	free(placer->first_of);
 	clv_frag_free(placer->frag);
 	clv_room_done(&placer->room);
 	free(placer);
@@ -177,6 +183,32 @@ static struct clv_ranking *ranking_of(
 	return ranking;
 }
 
+/* Nodes of one rack stay in the order of their numbers. */
+static int list_racks(struct clv_placer *placer)
+{
+	const struct clv_fleet *fleet = placer->fleet;
+
+	if (placer->by_rack)
+		return 0;
+	placer->by_rack = calloc((size_t)fleet->n_nodes + 1, sizeof(*placer->by_rack));
+	placer->first_of = calloc((size_t)fleet->n_racks + 3, sizeof(*placer->first_of));
+	if (!placer->by_rack || !placer->first_of) {
+		free(placer->by_rack);
+		free(placer->first_of);
+		placer->by_rack = placer->first_of = NULL;
+		return -ENOMEM;
+	}
+	/* Counted two further on, so that the last pass leaves each start in its place.
+	 */
+	for (uint32_t i = 0; i < fleet->n_nodes; i++)
+		placer->first_of[fleet->nodes[i].rack + 2]++;
+	for (uint32_t i = 2; i <= fleet->n_racks + 2; i++)
+		placer->first_of[i] += placer->first_of[i - 1];
+	for (uint32_t i = 0; i < fleet->n_nodes; i++)
+		placer->by_rack[placer->first_of[fleet->nodes[i].rack + 1]++] = i;
+	return 0;
+}
+
 static bool suits_group(const struct clv_fleet *fleet, uint32_t node,
 	const struct clv_place_request *request, uint32_t home, uint32_t most)
 {
@@ -199,11 +231,15 @@ static uint32_t best_in_group(const struct clv_placer *placer,
 	const struct clv_ranking *ranking, const struct clv_place_request *request)
 {
 	const struct clv_fleet *fleet = placer->fleet;
+	/* A gang has found the rack of its groups before. */
 	bool has_home = request->rule == CLV_PLACE_TOGETHER ||
-			request->rule == CLV_PLACE_ONE_RACK;
+			(request->rule == CLV_PLACE_ONE_RACK && !request->rack);
 	uint32_t home = has_home && request->group
 				? clv_fit_home_of_group(fleet, request->group)
 				: CLV_FLEET_NONE;
+	uint32_t first = request->rack ? placer->first_of[request->rack] : 0;
+	uint32_t end =
+		request->rack ? placer->first_of[request->rack + 1] : fleet->n_nodes;
 	uint32_t least = 0, best = CLV_FLEET_NONE;
 
 	if (request->rule == CLV_PLACE_SPREAD) {
@@ -216,9 +252,10 @@ static uint32_t best_in_group(const struct clv_placer *placer,
 			least = n < least ? n : least;
 		}
 	}
-	for (uint32_t i = 0; i < fleet->n_nodes; i++) {
+	for (uint32_t k = first; k < end; k++) {
+		uint32_t i = request->rack ? placer->by_rack[k] : k;
+
 		if (ranking->scores[i] == CLV_RANKING_UNFIT ||
-			(request->rack && request->rack != fleet->nodes[i].rack) ||
 			(best != CLV_FLEET_NONE &&
 				ranking->scores[i] <= ranking->scores[best]))
 			continue;
@@ -263,6 +300,9 @@ int clv_placer_find(struct clv_placer *placer, const struct clv_place_request *r
 	struct clv_ranking *ranking;
 	int r = clv_fleet_check(placer->fleet, request, NULL);
 
+	assert(request->rack <= placer->fleet->n_racks);
+	if (r == 0 && request->rack)
+		r = list_racks(placer);
 	if (r < 0)
 		return r;
 	ranking = ranking_of(placer, &shape);

@@ -52,7 +52,6 @@ struct clv_place_request clv_repack_request_of(
 		.profile = lease->profile,
 		.same_numa = lease->same_numa,
 		.same_link = lease->same_link,
-		.rack = lease->same_rack ? node->rack : 0,
 		.class = (enum clv_class)lease->class,
 	};
 

@@ -48,7 +48,6 @@ int clv_repack_apply(struct clv_fleet *fleet, const struct clv_place_request *re
 void clv_repack_undo(
 	struct clv_fleet *fleet, struct clv_repack_plan *plan, uint32_t lease);
 
-/* The request that recreates the lease, restricted to its current model, and to its rack
- * if it was requested there. */
+/* The request that recreates the lease, restricted to its current model. */
 struct clv_place_request clv_repack_request_of(
 	const struct clv_fleet *fleet, uint32_t lease);
