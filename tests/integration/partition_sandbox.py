@@ -147,12 +147,12 @@ class WithAgent(Sandbox):
             shutil.copy(os.path.join(self.NODES, os.path.basename(path)), path)
         return self.cleave("--sim", path, *arguments)
 
-    def start(self, node, *arguments):
+    def start(self, node, *arguments, command=("sleep", "60")):
         """Starts a program that runs until it is ended; returns when its lease exists."""
         n = len(self.leases(node))
         program = subprocess.Popen(
             [Paths.cleave, "--sim", os.path.join(self.folder, node + ".yaml"), "run", *arguments,
-             "--", "sleep", "60"], env=self.env)
+             "--", *command], env=self.env)
         self.addCleanup(program.wait)
         self.addCleanup(program.terminate)
         self.assertTrue(wait_until(lambda: len(self.leases(node)) > n))

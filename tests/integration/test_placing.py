@@ -20,9 +20,9 @@ class Placing(WithAgent):
         return [{key: row[key] for key in ("do", "lease", "from", "to") if key in row}
                 for row in json.loads(result.stdout)["items"]]
 
-    def start(self, node, *arguments):
+    def start(self, node, *arguments, **more):
         """Starts a program that runs until it is ended; returns the devices of its lease."""
-        super().start(node, *arguments)
+        super().start(node, *arguments, **more)
         return [device["name"] for device in self.leases(node)[-1]["devices"]]
 
     def apply(self, node, layout):
@@ -251,6 +251,22 @@ class Placing(WithAgent):
         now = self.partitions("mixed")
         self.assertEqual(self.on("dgx-a100", "defrag", "--share", "0.5", "--apply").returncode, 0)
         self.assertEqual(self.partitions("mixed"), now)
+
+    def test_defrag_applies_nothing_by_a_name(self):
+        """A program's owner chooses what it is called: only a supervisor of the caller says which
+        leases are replicas, and it is asked before anything is changed."""
+        program = os.path.join(self.folder, "cleave up x")
+        os.symlink("/bin/sleep", program)
+        for device in range(2, 8):
+            self.start("dgx-a100", "--device", f"gpu{device}", "--share", "1")
+        self.start("dgx-a100", "--name", "x-web-1", "--device", "gpu0", "--share", "0.3",
+                   command=(program, "60"))
+        self.start("dgx-a100", "--name", "train", "--device", "gpu1", "--share", "0.6")
+        result = self.on("dgx-a100", "defrag", "--share", "1", "--apply", "--yes")
+        self.assertEqual(result.returncode, 75, result.stderr)
+        self.assertIn("nothing was changed: no supervisor of yours has the replica x-web-1",
+                      result.stderr)
+        self.assertEqual(len(self.leases("dgx-a100")), 8)
 
 
 if __name__ == "__main__":

@@ -6,15 +6,18 @@
 #include "cli/fleet/defrag-apply.h"
 
 #include "base/cleanup.h"
+#include "base/error.h"
 #include "bridge/services/project/project.h"
 #include "cli/fleet/move-replica.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/output.h"
 #include "cli/node/change.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int finish(struct clv_change *change, json_t **operation)
 {
@@ -72,17 +75,20 @@ static int apply_row(
 	return r;
 }
 
-/* Whether a row about a lease is one step of a replica to another device: after two of
- * them it would have another name. */
+/* Whether a row about a lease can be one step of a replica of this user to another
+ * device: after two of them it would have another name.  The owner of a lease chooses its
+ * command, so it names a replica only for check_replicas(). */
 static bool is_move(const json_t *rows, size_t at)
 {
 	const json_t *row = json_array_get(rows, at), *other;
+	const json_t *uid = json_object_get(row, "uid");
 	size_t i, n = 0;
 
 	json_array_foreach (rows, i, other)
 		n += strcmp(clv_json_text(other, "lease"), clv_json_text(row, "lease")) ==
 		     0;
-	return n == 1 && strcmp(clv_json_text(row, "do"), "restart") == 0 &&
+	return n == 1 && json_is_integer(uid) && json_integer_value(uid) == geteuid() &&
+	       strcmp(clv_json_text(row, "do"), "restart") == 0 &&
 	       strncmp(clv_json_text(row, "command"), CLV_SERVICES_COMMAND,
 		       strlen(CLV_SERVICES_COMMAND)) == 0 &&
 	       !strchr(clv_json_text(row, "to"), '/');
@@ -108,6 +114,29 @@ static size_t count_with(const json_t *rows, const char *key)
 	return n;
 }
 
+/* Before anything is changed: whether a supervisor moves each lease of the rows. */
+static int check_replicas(const json_t *rows)
+{
+	const json_t *row;
+	struct clv_error err;
+	size_t i;
+
+	json_array_foreach (rows, i, row) {
+		const char *lease = clv_json_text(row, "lease");
+		int r = *lease ? clv_move_check(lease, &err) : 0;
+
+		if (r == -ENOENT)
+			return clv_cli_fail(CLV_EXIT_NO_FIT,
+				"nothing was changed: no supervisor of yours has the "
+				"replica %.80s: end the lease, or allow more --moves",
+				lease);
+		if (r < 0)
+			return clv_cli_fail(
+				CLV_EXIT_FAILED, "nothing was changed: %s", err.msg);
+	}
+	return CLV_EXIT_OK;
+}
+
 int clv_defrag_apply(const struct clv_common *common, bool is_confirmed,
 	const json_t *rows, bool makes_instance)
 {
@@ -124,7 +153,9 @@ int clv_defrag_apply(const struct clv_common *common, bool is_confirmed,
 			"the rows, or allow more --moves");
 	if (n == 1 && !makes_instance)
 		return CLV_EXIT_OK;
-	r = clv_change_begin(common, is_confirmed, &change);
+	r = check_replicas(rows);
+	if (r == 0)
+		r = clv_change_begin(common, is_confirmed, &change);
 	snprintf(loss, sizeof(loss), "%zu unused instance%s would be destroyed",
 		n_destroyed, n_destroyed == 1 ? "" : "s");
 	if (r == 0)

@@ -214,6 +214,7 @@ static void add_step(struct defrag *defrag, const struct clv_repack_step *step)
 			row, "id", json_string(clv_json_text(item->lease, "id")));
 		json_object_set_new(
 			row, "tenant", json_string(clv_json_text(item->lease, "tenant")));
+		json_object_set(row, "uid", json_object_get(item->lease, "uid"));
 		json_object_set_new(row, "command",
 			json_string(clv_json_text(item->lease, "command")));
 	}

@@ -3,6 +3,11 @@
 
 #include <stdio.h>
 
+struct clv_error;
+
+/* Whether a supervisor of this user has the replica: 0; -ENOENT: none has, and others. */
+int clv_move_check(const char *lease, struct clv_error *err);
+
 /* Moves a replica of a service, by the name of its lease, to another device, and waits
  * until it is there: the new one is ready before the old one stops.  Prints to `to` what
  * its supervisor decides.  Returns an exit code. */
