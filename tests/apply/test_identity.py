@@ -98,6 +98,25 @@ class Layouts(IdentityCase):
         world.control("find", "1")
         self.assertTrue(wait_until(lambda: self.applied_again(agent) == {UUIDS[1]: "applied"}))
 
+    def test_a_machine_has_it(self):
+        """A driver of the host does not show the GPU of a running virtual machine."""
+        world = self.world(gpus(0, 1))
+        agent = self.start(world)
+        agent.done(layout("select: {name: gpu1}, mig: off"))
+        machine = "vm:6d5f8a2c-9b1e-4c38-8f57-0a1b2c3d4e5f"
+        status, lease = agent.request("POST", "/v1/leases", {
+            "device": "gpu1", "share": 1, "keep": True, "name": "m", "holder": machine,
+            "command": "web"})
+        self.assertEqual(status, 201, lease)
+        world.control("lose", "1")
+        self.assertTrue(wait_until(lambda: self.applied_again(agent) == {UUIDS[1]: "busy"}), agent.log())
+        self.assertIn("the virtual machine web has gpu1", worlds.cleave(agent, "diff").stdout)
+        agent.stop(signal.SIGKILL)
+        agent.start()
+        self.assertTrue(wait_until(lambda: self.applied_again(agent) == {UUIDS[1]: "busy"}), agent.log())
+        world.control("find", "1")
+        self.assertTrue(wait_until(lambda: self.applied_again(agent) == {UUIDS[1]: "applied"}))
+
     def test_refusal_names_the_device_with_the_profile(self):
         agent = self.start(self.world(gpus(0, 1)))
         agent.done(wanted(BY_NAME))

@@ -6,11 +6,13 @@
 #include "agent/apply/apply-internal.h"
 #include "agent/apply/apply-marks.h"
 #include "agent/config/config.h"
+#include "agent/device/devices.h"
 #include "agent/device/hardware.h"
 #include "agent/event/events.h"
 #include "agent/http/problem.h"
 #include "agent/identity/names.h"
 #include "agent/layout/ephemeral-partitions.h"
+#include "agent/lease/machine.h"
 #include "agent/ledger/holders.h"
 #include "agent/ledger/standing.h"
 #include "agent/os/json-fields.h"
@@ -62,8 +64,8 @@ const char *const clv_reapply_states[] = {
 struct item {
 	char uuid[96]; /* or its PCI address */
 	enum item_state state;
-	bool is_missing; /* while CHANGED: no driver shows the device */
-	char why[256];   /* why it waits */
+	enum item_state missing; /* while CHANGED and no driver shows the device: why */
+	char why[256];           /* why it waits */
 	unsigned int n_tries;
 	uint64_t due_ns;
 	json_t *steps; /* what is to be done, as of the last check; or NULL */
@@ -215,6 +217,19 @@ static bool is_in_unit(void *userdata, const char *identity)
 	"it is gone, or its driver does not show it: see the kernel's log; to forget " \
 	"it, apply cleave export --wanted without it, with cleave apply --only"
 
+/* Why no driver shows the device. */
+static enum item_state explain_missing(
+	const struct clv_reapply *reapply, const struct item *item, struct clv_error *err)
+{
+	const struct clv_agent_device *device =
+		clv_devices_find(reapply->apply->agent->devices, item->uuid);
+
+	if (device && clv_machine_check(device, err) < 0)
+		return BUSY;
+	clv_error_set(err, -ENODEV, GONE_WHY);
+	return GONE;
+}
+
 /* The layout for one device and those that change with it. */
 static int read_unit(const struct clv_reapply *reapply, struct unit *unit, bool destroys,
 	struct clv_layout *ret, struct clv_error *err)
@@ -293,8 +308,10 @@ static void look_at(struct clv_reapply *reapply, struct item *item, struct clv_n
 	int r;
 
 	if (!unit.device) {
+		enum item_state missing = explain_missing(reapply, item, &err);
+
 		clv_marks_clear(&item->marks);
-		wait_more(reapply, item, GONE, GONE_WHY);
+		wait_more(reapply, item, missing, err.msg);
 		return;
 	}
 	/* Nothing is destroyed, because no user has confirmed what would be. */
@@ -321,13 +338,14 @@ static void compare(struct clv_reapply *reapply, struct item *item, struct clv_n
 	struct clv_layout layout = {0};
 	struct clv_plan plan = {0};
 	struct clv_error err = {0};
-	int r = unit.device ? read_unit(reapply, &unit, is_exact, &layout, &err)
-			    : clv_error_set(&err, -ENODEV, GONE_WHY);
+	int r = -ENODEV;
 
+	item->missing = unit.device ? PENDING : explain_missing(reapply, item, &err);
+	if (unit.device)
+		r = read_unit(reapply, &unit, is_exact, &layout, &err);
 	if (r >= 0)
 		r = clv_plan_make(node, &layout, &plan, &err);
 	item->state = r >= 0 && plan.n_steps == 0 ? APPLIED : CHANGED;
-	item->is_missing = !unit.device;
 	json_decref(item->steps);
 	item->steps = steps_of(&plan, node);
 	snprintf(item->why, sizeof(item->why), "%s",
@@ -652,10 +670,10 @@ size_t clv_reapply_n_waiting(const struct clv_reapply *reapply)
 
 static json_t *item_to_json(const struct clv_reapply *reapply, const struct item *item)
 {
-	bool is_gone = item->state == CHANGED && item->is_missing;
+	bool is_missing = item->state == CHANGED && item->missing != PENDING;
 	json_t *json = json_pack("{s:s,s:s,s:s,s:o}", "name", name_of(reapply, item),
 		"uuid", item->uuid, "state",
-		clv_reapply_states[is_gone ? GONE : item->state], "steps",
+		clv_reapply_states[is_missing ? item->missing : item->state], "steps",
 		item->steps && item->state != APPLIED ? json_incref(item->steps)
 						      : json_array());
 
