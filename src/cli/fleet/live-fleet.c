@@ -76,6 +76,7 @@ static bool is_named(const char *list, const char *name)
 static bool is_movable(const struct clv_live_fleet *live, const json_t *lease)
 {
 	return json_is_null(json_object_get(lease, "in")) &&
+	       *clv_json_text(lease, "holder") == '\0' &&
 	       !is_named(live->keep, clv_json_text(lease, "name")) &&
 	       !is_named(live->keep, clv_json_text(lease, "id"));
 }
