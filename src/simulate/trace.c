@@ -233,18 +233,22 @@ static int fail_at(const struct clv_trace *trace, const char *column,
 		text);
 }
 
-static int read_rule(const struct clv_trace *trace, const char *name,
+static int read_rule(const struct clv_trace *trace, const struct clv_row *row,
 	struct clv_place_request *request, struct clv_error *err)
 {
-	int rule = clv_row_find_rule(name);
+	int rule = clv_row_find_rule(row->rule);
+	bool is_gang = row->gang > 0 || row->n_alike > 1;
 	char text[128];
 
 	snprintf(text, sizeof(text),
-		"'%.40s' is no rule: free, together, apart, spread or one-rack", name);
+		"'%.40s' is no rule: free, together, apart, spread or one-rack",
+		row->rule);
 	if (rule < 0)
 		return fail_at(trace, "rule", err, text);
 	if (rule == CLV_PLACE_ONE_RACK && trace->fleet->n_racks == 0)
 		return fail_at(trace, "rule", err, CLV_ROW_NO_RACKS);
+	if (rule == CLV_PLACE_TOGETHER && is_gang && row->group == 0)
+		return fail_at(trace, "rule", err, CLV_ROW_GANG_TOGETHER);
 	request->rule = (enum clv_place_rule)rule;
 	return 0;
 }
@@ -264,7 +268,7 @@ static int read_words(const struct clv_trace *trace, const struct clv_row *row,
 			return fail_at(trace, "class", err, text);
 		request->class = class;
 	}
-	return row->rule ? read_rule(trace, row->rule, request, err) : 0;
+	return row->rule ? read_rule(trace, row, request, err) : 0;
 }
 
 /* A request that no node could ever have is no mistake of the file. */

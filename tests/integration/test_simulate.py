@@ -433,6 +433,8 @@ class Simulate(Case):
         whole = self.file("whole.yaml", "version: 1\nrequests: [{gang: 2, rule: together}]\n")
         rows = self.file("rows.csv", "name,cpu_milli,memory_mib,num_gpu,gpu_milli,group,rule\n"
                          "p1,1,1,1,1000,1,one-rack\n")
+        gangs = self.file("gangs.csv", "name,cpu_milli,memory_mib,num_gpu,gpu_milli,gang,rule\n"
+                          "p1,1,1,1,1000,1,together\np2,1,1,1,1000,1,together\n")
         group = self.file("group.csv", "name,cpu_milli,memory_mib,num_gpu,gpu_milli,group\n"
                           "p1,1,1,1,1000,2147483648\n")
         for words, code, message in (
@@ -441,6 +443,8 @@ class Simulate(Case):
                 ((racks, whole), 78, "a gang on one node is one request"),
                 ((racks, single), 78, "say how many with 'gang'"),
                 ((bare, rows), 78, "rows.csv:2:17: the rule one-rack needs a fleet with racks"),
+                ((racks, gangs), 78, "gangs.csv:2:17: a gang on one node is one request of several"),
+                ((racks, gang, "--accept", "9%"), 78, "(the nodes of --accept have none)"),
                 ((racks, group), 78, "group.csv:2:15: '2147483648' is more than 2147483647"),
                 ((bare, gang, "--gangs", "one-rack"), 78, "no node has a rack"),
                 ((racks, gang, "--gangs", "one-rack", "--accept", "9%"), 64, "leave out --gangs"),

@@ -150,8 +150,7 @@ static int find_rule(const struct clv_fleet *fleet, struct clv_yaml_value value,
 			"'%.40s' is no rule of a gang: free, apart, spread or one-rack",
 			name);
 	if (rule == CLV_PLACE_TOGETHER)
-		return clv_yaml_fail(value, err, -EINVAL,
-			"a gang on one node is one request of several devices");
+		return clv_yaml_fail(value, err, -EINVAL, CLV_ROW_GANG_TOGETHER);
 	if (entry->n_gang == 0)
 		return clv_yaml_fail(value, err, -EINVAL,
 			"a rule is for the requests of a gang: say how many with 'gang'");

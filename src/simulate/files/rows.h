@@ -11,8 +11,12 @@
 #define CLV_TRACE_GANG_MAX 1024
 #define CLV_ROW_UNSET UINT64_MAX
 /* An error: the rule one-rack where nothing is known of racks. */
-#define CLV_ROW_NO_RACKS \
-	"the rule one-rack needs a fleet with racks: name those of its nodes"
+#define CLV_ROW_NO_RACKS                                                            \
+	"the rule one-rack needs a fleet with racks: name those of its nodes (the " \
+	"nodes "                                                                    \
+	"of --accept have none)"
+/* An error: the rule together for a gang that is in no group. */
+#define CLV_ROW_GANG_TOGETHER "a gang on one node is one request of several devices"
 
 /* One row, whatever the format of the file. */
 struct clv_row {
