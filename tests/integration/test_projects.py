@@ -123,6 +123,19 @@ class Published(Case):
         self.assertEqual(names + [each["name"] for each in page["items"]], [f"p{i}" for i in range(32)])
         self.assertIsNone(page["next"])
 
+    def test_a_page_has_a_bounded_size(self):
+        """Of reports of 60 KiB three are a page, and the next one continues it."""
+        holder = self.holder()
+        large = changed(("decisions",), [{**DECISION, "why": "x" * 500}] * 100)
+
+        for i in range(5):
+            self.assertEqual(self.put(holder, f"p{i}", large)[0], 204)
+        page = self.agent.get("/v1/projects")
+        self.assertEqual([each["name"] for each in page["items"]], ["p0", "p1", "p2"])
+        page = self.agent.get(f"/v1/projects?after={page['next']}")
+        self.assertEqual([each["name"] for each in page["items"]], ["p3", "p4"])
+        self.assertIsNone(page["next"])
+
 
 class Tenants(SystemCase):
     def test_a_tenant_sees_its_own(self):

@@ -9,8 +9,11 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define PAGE 16u
+/* Of reports: a page is parsed and written while all other callers wait. */
+#define PAGE_BYTES (128u << 10)
 
 static json_t *to_json(const struct clv_published_project *project)
 {
@@ -30,6 +33,7 @@ int clv_api_get_projects(
 	const struct clv_published_project *project;
 	struct clv_item_list items = {0};
 	struct clv_page page;
+	size_t n_bytes = 0;
 	uint64_t last;
 	int r = clv_api_get_page(request, PAGE, &page, err);
 
@@ -37,7 +41,8 @@ int clv_api_get_projects(
 		return r;
 	last = page.after;
 	while ((project = clv_published_next(published, &request->caller, last)) &&
-		items.n < page.limit) {
+		items.n < page.limit && n_bytes < PAGE_BYTES) {
+		n_bytes += strlen(project->text);
 		last = project->number;
 		clv_item_list_add(&items, request, to_json(project));
 	}
