@@ -4,6 +4,10 @@ machine has its GPU in its XML, and cannot be started with it, as no PCI device 
 
 usage: test_vm_whole.py CLEAVE CLEAVED [unittest arguments]
 """
+import os
+import select
+import socket
+import threading
 import unittest
 
 import test_libvirt
@@ -24,6 +28,45 @@ devices:
   - {model: A100-40GB}
   - {model: L40S}
 """
+
+
+class Exchanging:
+    """Between the command line and the agent: requests have one text in the place of another of that
+    length, as if the agent's devices had changed since they were listed."""
+
+    def __init__(self, node, text, other):
+        self.path, self.node = os.path.join(node.folder, "between"), node
+        self.text, self.other = text, other
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(self.path)
+        self.listener.listen()
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            try:
+                client = self.listener.accept()[0]
+            except OSError:
+                return
+            threading.Thread(target=self.pass_on, args=[client], daemon=True).start()
+
+    def pass_on(self, client):
+        with client, socket.socket(socket.AF_UNIX) as agent:
+            agent.connect(self.node.api)
+            while True:
+                for source in select.select([client, agent], [], [])[0]:
+                    data = source.recv(65536)
+                    if not data:
+                        return
+                    if source is client:
+                        agent.sendall(data.replace(self.text, self.other))
+                    else:
+                        client.sendall(data)
+
+    def close(self):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        os.unlink(self.path)
 
 
 def setUpModule():
@@ -83,6 +126,16 @@ class Whole(Case):
         self.ok("assign", "--profile=whole", "--size=46068M", "--more", "--count=1", "a")
         self.refused(NO_FIT, ["assign", "--profile=whole", "--size=46068M", "d"],
                      "0 free; others: gpu0 is held by virtual machine b")
+
+    def test_another_device_is_leased(self):
+        """As when an instance of the GPU is made between the list and the lease."""
+        self.libvirt.define("web")
+        between = Exchanging(self.node, b'"gpu1"', b'"gpu2"')
+        self.addCleanup(between.close)
+        self.refused(NO_FIT, ["assign", "gpu1", "web"], "gpu2 was leased in place of gpu1", "try again",
+                     env={"CLEAVE_SOCKET": between.path})
+        self.assertEqual(self.node.leases(), [])
+        self.assertNotIn("hostdev", self.libvirt.xml("web", "--inactive"))
 
     def test_given_back(self):
         self.libvirt.define("web")

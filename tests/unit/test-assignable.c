@@ -32,6 +32,10 @@ static const struct {
 	{PCI, CLV_SCHEME_NONE, 4, false, "its driver offers none", NULL, "sriov_off",
 		"its driver offers none"},
 	{PCI, CLV_SCHEME_MIG, 0, false, "", NULL, "none", "divided for programs"},
+	{PCI, CLV_SCHEME_MIG, 16, false, "its driver offers none", NULL, "none",
+		"divided for programs"},
+	{PCI, CLV_SCHEME_NONE, 16, false, "its driver offers none", "lease train of bob",
+		"none", "it is in use"},
 	{PCI, CLV_SCHEME_NONE, 0, false, "", "lease train of bob", "none", "it is in use"},
 	{"", CLV_SCHEME_NONE, 0, false, "", NULL, "none", "no PCI device"},
 	/* clang-format on */

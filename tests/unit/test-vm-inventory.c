@@ -115,7 +115,15 @@ static const char whole_node[] =
 		" \"assignable\": \"none\", \"why_not_assignable\": \"it is divided\"") ","
 	DEVICE("gpu4", "0000:05:00.0", "\"scheme\": \"none\","
 		" \"assignable\": \"none\", \"holders\": [{\"text\": \"process 7\"}]") ","
-	DEVICE("gpu5", "0000:06:00.0", "\"scheme\": \"none\"") "]}";
+	DEVICE("gpu5", "0000:06:00.0", "\"scheme\": \"none\"") ","
+	/* An agent that says nothing of the instances. */
+	DEVICE("gpu6", "0000:07:00.0", "\"scheme\": \"mig\","
+		" \"assignable\": \"sriov_off\", \"why_not_assignable\": \"off\"") ","
+	DEVICE("gpu7", "0000:08:00.0", "\"scheme\": \"none\","
+		" \"assignable\": \"sriov_off\", \"why_not_assignable\": \"off\","
+		" \"partitions\": [{\"name\": \"gpu7/0\"}]") ","
+	DEVICE("gpu8", "0000:09:00.0", "\"scheme\": \"none\","
+		" \"assignable\": \"sriov_off\", \"why_not_assignable\": \"off\"") "]}";
 static const char whole_devices[] =
 	"{\"items\": ["
 	DEVICE("gpu0", "", "\"health\": {\"state\": \"ok\"}, \"share_promised\": 1.0") ","
@@ -140,7 +148,7 @@ static void test_whole(void **state)
 		clv_vm_inventory_read(objects[0], objects[1], objects[2], &inventory), 0);
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(objects); i++)
 		json_decref(objects[i]);
-	assert_int_equal(inventory.n_partitions, 5);
+	assert_int_equal(inventory.n_partitions, 8);
 	p = &inventory.partitions[0];
 	assert_string_equal(p->name, "gpu1");
 	assert_string_equal(p->device, "gpu1");
@@ -152,10 +160,13 @@ static void test_whole(void **state)
 	assert_true(p[2].is_held);
 	assert_string_equal(p[2].holder, "process 7");
 	assert_non_null(strstr(p[3].why_not, "standing share"));
-	assert_string_equal(p[4].name, "gpu0");
-	assert_string_equal(p[4].address, "0000:01:00.0");
-	assert_string_equal(p[4].model, "L40S");
-	assert_true(p[4].is_held && p[4].is_whole);
+	assert_non_null(strstr(p[4].why_not, "divided"));
+	assert_non_null(strstr(p[5].why_not, "divided"));
+	assert_string_equal(p[6].why_not, "");
+	assert_string_equal(p[7].name, "gpu0");
+	assert_string_equal(p[7].address, "0000:01:00.0");
+	assert_string_equal(p[7].model, "L40S");
+	assert_true(p[7].is_held && p[7].is_whole);
 	assert_null(clv_vm_find_partition(&inventory, "gpu2"));
 }
 

@@ -173,6 +173,23 @@ const struct clv_vm_guest *clv_vm_session_find(
 	return NULL;
 }
 
+/* The agent takes the name of a GPU for its parts as well, and may have divided it since
+ * it was listed: the machine would get the GPU, and have a lease of a part of it. */
+static int check_device(struct clv_vm_session *session, const char *lease,
+	const char *leased, const char *wanted)
+{
+	int r;
+
+	if (strcmp(leased, wanted) == 0)
+		return 0;
+	r = clv_vm_session_release(session, lease);
+	return r ? r
+		 : clv_cli_fail(CLV_EXIT_NO_FIT,
+			   "%.72s was leased in place of %.72s, which has changed "
+			   "meanwhile, and was released: try again",
+			   leased, wanted);
+}
+
 int clv_vm_session_lease(struct clv_vm_session *session, const struct clv_vm_guest *guest,
 	const struct clv_vm_partition *partition, struct clv_vm_lease *ret)
 {
@@ -185,10 +202,15 @@ int clv_vm_session_lease(struct clv_vm_session *session, const struct clv_vm_gue
 	};
 	_cleanup_json_ json_t *lease = NULL;
 	struct clv_client_error err;
+	int r;
 
 	snprintf(holder, sizeof(holder), CLV_VM_HOLDER_PREFIX "%s", guest->config.uuid);
 	if (clv_client_lease_create(session->client, &request, &lease, &err) < 0)
 		return clv_cli_fail_client(&err);
+	r = check_device(session, clv_json_text(lease, "id"),
+		clv_json_text(lease, "device"), partition->name);
+	if (r)
+		return r;
 	*ret = (struct clv_vm_lease){0};
 	snprintf(ret->id, sizeof(ret->id), "%s", clv_json_text(lease, "id"));
 	snprintf(ret->vm, sizeof(ret->vm), "%s", guest->config.uuid);

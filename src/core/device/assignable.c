@@ -28,13 +28,15 @@ enum clv_assignable clv_assignable_of(
 	if (device->scheme == CLV_SCHEME_VF)
 		return CLV_ASSIGNABLE_PARTITIONED;
 	*ret_why = why_not_whole(device);
-	if (device->vf.is_capable && !*ret_why)
+	if (*ret_why)
+		return CLV_ASSIGNABLE_NONE;
+	if (device->vf.is_capable)
 		return CLV_ASSIGNABLE_PARTITIONED;
-	if (device->vf.total > 0 && !device->vf.is_capable) {
-		*ret_why = device->vf.why_not;
-		return CLV_ASSIGNABLE_SRIOV_OFF;
-	}
-	return *ret_why ? CLV_ASSIGNABLE_NONE : CLV_ASSIGNABLE_WHOLE;
+	if (device->vf.total == 0)
+		return CLV_ASSIGNABLE_WHOLE;
+	/* As a whole it can be given all the same. */
+	*ret_why = device->vf.why_not;
+	return CLV_ASSIGNABLE_SRIOV_OFF;
 }
 
 const char *clv_assignable_to_string(enum clv_assignable assignable)

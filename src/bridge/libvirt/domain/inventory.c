@@ -132,6 +132,22 @@ static struct clv_vm_partition *append_whole(struct clv_vm_inventory *inventory,
 	return whole;
 }
 
+/* The agent's reason, which for a GPU in use names no holder; and whatever the agent says,
+ * a GPU with parts is none: a machine would take them from their programs. */
+static void explain_whole(struct clv_vm_partition *whole, const json_t *device)
+{
+	const char *why = strcmp(text_of(device, "assignable"), "none") == 0
+				  ? text_of(device, "why_not_assignable")
+				  : "";
+	bool is_divided = strcmp(text_of(device, "scheme"), "none") != 0 ||
+			  json_array_size(json_object_get(device, "partitions")) > 0;
+
+	if (is_divided && why[0] == '\0')
+		why = "it is divided for programs of this host: make it whole with a "
+		      "layout";
+	snprintf(whole->why_not, sizeof(whole->why_not), "%s", why);
+}
+
 /* The processor, as OpenCL sees it, has no PCI address. */
 static int add_whole(struct clv_vm_inventory *inventory, const json_t *device)
 {
@@ -148,10 +164,8 @@ static int add_whole(struct clv_vm_inventory *inventory, const json_t *device)
 	whole->is_held = json_array_size(holders) > 0;
 	snprintf(whole->holder, sizeof(whole->holder), "%s",
 		text_of(json_array_get(holders, 0), "text"));
-	/* That of a GPU in use names no holder. */
-	if (!whole->is_held && strcmp(text_of(device, "assignable"), "none") == 0)
-		snprintf(whole->why_not, sizeof(whole->why_not), "%s",
-			text_of(device, "why_not_assignable"));
+	if (!whole->is_held)
+		explain_whole(whole, device);
 	return 0;
 }
 
