@@ -123,7 +123,12 @@ static const char whole_node[] =
 		" \"assignable\": \"sriov_off\", \"why_not_assignable\": \"off\","
 		" \"partitions\": [{\"name\": \"gpu7/0\"}]") ","
 	DEVICE("gpu8", "0000:09:00.0", "\"scheme\": \"none\","
-		" \"assignable\": \"sriov_off\", \"why_not_assignable\": \"off\"") "]}";
+		" \"assignable\": \"sriov_off\", \"why_not_assignable\": \"off\"") ","
+	/* gpu0, as sysfs shows it while its driver does not. */
+	DEVICE("gpu9", "0000:01:00.0", "\"scheme\": \"none\","
+		" \"assignable\": \"sriov_off\", \"why_not_assignable\": \"off\"") ","
+	DEVICE("gpu10", "0000:0a:00.0", "\"scheme\": \"none\"") ","
+	DEVICE("gpu11", "0000:0b:00.0", "\"scheme\": \"none\"") "]}";
 static const char whole_devices[] =
 	"{\"items\": ["
 	DEVICE("gpu0", "", "\"health\": {\"state\": \"ok\"}, \"share_promised\": 1.0") ","
@@ -131,7 +136,11 @@ static const char whole_devices[] =
 	DEVICE("gpu5", "", "\"share_promised\": 1.0") "]}";
 static const char whole_leases[] =
 	"{\"items\": [" LEASE("l1", "gpu0", "0000:01:00.0") ","
-	LEASE("l2", "gpu2", "0000:03:00.0") "]}";
+	LEASE("l2", "gpu2", "0000:03:00.0") ","
+	"{\"id\": \"l3\", \"name\": \"train\", \"device\": \"gpu12\", \"state\": \"active\","
+	" \"holder\": null, \"devices\": [{\"pci_address\": \"0000:0a:00.0\"}]},"
+	"{\"id\": \"l4\", \"name\": \"wait\", \"device\": \"gpu11\", \"state\": \"queued\","
+	" \"holder\": null, \"devices\": [{\"pci_address\": \"0000:0b:00.0\"}]}]}";
 /* clang-format on */
 
 /* The GPUs of gpu0's lease and of gpu2's are not there: a machine has one, the other is
@@ -148,7 +157,7 @@ static void test_whole(void **state)
 		clv_vm_inventory_read(objects[0], objects[1], objects[2], &inventory), 0);
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(objects); i++)
 		json_decref(objects[i]);
-	assert_int_equal(inventory.n_partitions, 8);
+	assert_int_equal(inventory.n_partitions, 11);
 	p = &inventory.partitions[0];
 	assert_string_equal(p->name, "gpu1");
 	assert_string_equal(p->device, "gpu1");
@@ -163,10 +172,14 @@ static void test_whole(void **state)
 	assert_non_null(strstr(p[4].why_not, "divided"));
 	assert_non_null(strstr(p[5].why_not, "divided"));
 	assert_string_equal(p[6].why_not, "");
-	assert_string_equal(p[7].name, "gpu0");
-	assert_string_equal(p[7].address, "0000:01:00.0");
-	assert_string_equal(p[7].model, "L40S");
-	assert_true(p[7].is_held && p[7].is_whole);
+	assert_true(p[7].is_held && p[8].is_held && !p[9].is_held);
+	assert_string_equal(p[7].holder, "virtual machine w as gpu0");
+	assert_string_equal(p[8].holder, "lease train as gpu12");
+	assert_string_equal(p[10].name, "gpu0");
+	assert_string_equal(p[10].address, "0000:01:00.0");
+	assert_string_equal(p[10].model, "L40S");
+	assert_true(p[10].is_held && p[10].is_whole);
+	assert_ptr_equal(clv_vm_partition_at(&inventory, "0000:01:00.0"), p + 10);
 	assert_null(clv_vm_find_partition(&inventory, "gpu2"));
 }
 

@@ -31,7 +31,7 @@ static const struct {
 static const char *why_not(const struct clv_pci *pci, const struct clv_vf_state *vf)
 {
 	if (strncmp(pci->driver, "vfio", 4) == 0)
-		return "it is passed to a virtual machine as a whole (bound to vfio-pci)";
+		return CLV_VF_PASSED;
 	if (pci->driver[0] == '\0')
 		return "it has no driver, and its driver creates the functions: load it";
 	if (vf->total == 0)

@@ -273,6 +273,39 @@ static int add_passed(
 	return 0;
 }
 
+/* A GPU whose driver does not show it may be in the node by another name, as sysfs shows
+ * it, while its lease is of the name that the driver's device has.  So the address
+ * decides. */
+static void hold_at(struct clv_vm_inventory *inventory, const char *address,
+	const json_t *lease)
+{
+	const char *vm = clv_vm_of_holder(text_of(lease, "holder"));
+
+	for (size_t i = 0; address[0] && i < inventory->n_partitions; i++) {
+		struct clv_vm_partition *whole = &inventory->partitions[i];
+
+		if (!whole->is_whole || whole->is_held ||
+			strcmp(whole->address, address) != 0)
+			continue;
+		whole->is_held = true;
+		snprintf(whole->holder, sizeof(whole->holder), "%s %.50s as %.24s",
+			vm ? "virtual machine" : "lease",
+			text_of(lease, vm ? "command" : "name"),
+			text_of(lease, "device"));
+	}
+}
+
+static void hold_leased(struct clv_vm_inventory *inventory, const json_t *lease)
+{
+	const json_t *device;
+	size_t i;
+
+	if (strcmp(text_of(lease, "state"), "queued") == 0)
+		return;
+	json_array_foreach (json_object_get(lease, "devices"), i, device)
+		hold_at(inventory, text_of(device, "pci_address"), lease);
+}
+
 int clv_vm_inventory_read(const json_t *node, const json_t *devices, const json_t *leases,
 	struct clv_vm_inventory *ret)
 {
@@ -289,6 +322,8 @@ int clv_vm_inventory_read(const json_t *node, const json_t *devices, const json_
 			r = add_lease(ret, lease);
 		if (r == 0)
 			r = add_passed(ret, devices, lease);
+		if (r == 0)
+			hold_leased(ret, lease);
 	}
 	return r;
 }
@@ -313,11 +348,16 @@ const struct clv_vm_partition *clv_vm_find_partition(
 const struct clv_vm_partition *clv_vm_partition_at(
 	const struct clv_vm_inventory *inventory, const char *address)
 {
+	const struct clv_vm_partition *found = NULL;
+
 	for (size_t i = 0; address[0] && i < inventory->n_partitions; i++) {
-		if (strcmp(inventory->partitions[i].address, address) == 0)
-			return &inventory->partitions[i];
+		const struct clv_vm_partition *each = &inventory->partitions[i];
+
+		if (strcmp(each->address, address) == 0 &&
+			(!found || clv_vm_lease_on(inventory, each->name)))
+			found = each;
 	}
-	return NULL;
+	return found;
 }
 
 const struct clv_vm_lease *clv_vm_lease_by_id(

@@ -49,7 +49,8 @@ int clv_vm_inventory_read(const json_t *node, const json_t *devices, const json_
 void clv_vm_inventory_clear(struct clv_vm_inventory *inventory);
 #define _cleanup_inventory_ CLV_CLEANUP(clv_vm_inventory_clear)
 
-/* NULL: there is none. */
+/* NULL: there is none.  Of two names of one GPU, that with a machine's lease is the one at
+ * its address. */
 const struct clv_vm_partition *clv_vm_find_partition(
 	const struct clv_vm_inventory *inventory, const char *name);
 const struct clv_vm_partition *clv_vm_partition_at(
