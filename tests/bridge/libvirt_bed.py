@@ -7,11 +7,14 @@ import ctypes
 import glob
 import json
 import os
+import select
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import uuid
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../integration"))
@@ -274,6 +277,44 @@ class Node:
     def close(self):
         self.agent.close()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Between:
+    """A socket between the command line and the agent; change gets what is sent to the agent, and
+    returns what the agent gets."""
+
+    def __init__(self, node, change):
+        self.path, self.node, self.change = os.path.join(node.folder, "between"), node, change
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(self.path)
+        self.listener.listen()
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        while True:
+            try:
+                client = self.listener.accept()[0]
+            except OSError:
+                return
+            threading.Thread(target=self.pass_on, args=[client], daemon=True).start()
+
+    def pass_on(self, client):
+        with client, socket.socket(socket.AF_UNIX) as agent:
+            agent.connect(self.node.api)
+            while True:
+                for source in select.select([client, agent], [], [])[0]:
+                    data = source.recv(65536)
+                    if not data:
+                        return
+                    if source is client:
+                        agent.sendall(self.change(data))
+                    else:
+                        client.sendall(data)
+
+    def close(self):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+        os.unlink(self.path)
 
 
 class Cleave:

@@ -13,10 +13,11 @@ import uuid
 
 import test_libvirt
 from harness import wait_until
-from libvirt_bed import Cleave, Libvirt, Node, copy_programs, hostdev, left_by_ssh
+from libvirt_bed import Between, Cleave, Libvirt, Node, copy_programs, hostdev, left_by_ssh
 from test_libvirt import NO_FIT, USAGE, Case
 
 FAILED = 125
+UNREACHABLE = 69
 SMALL = """version: 1
 name: {name}
 devices:
@@ -186,6 +187,54 @@ class Drain(Base):
         self.ok(*self.words())
         self.assertEqual((self.of(self.node2), self.node.leases()), (["a", "b", "c"], []))
 
+    def test_libvirt_ends(self):
+        """Between two moves: it is not known what is left here."""
+        self.define("a", "b")
+
+        def stop_before_the_release(data):
+            if data.startswith(b"DELETE "):
+                self.libvirt.stop()
+            return data
+
+        between = Between(self.node, stop_before_the_release)
+        self.addCleanup(between.close)
+        try:
+            done = self.cleave.run(*self.words("--yes"), env={"CLEAVE_SOCKET": between.path})
+        finally:
+            self.libvirt.go_on()
+        self.assertEqual(done.returncode, UNREACHABLE, done.stderr)
+        self.assertIn("a was moved to host2\n", done.stderr)
+        self.assertIn("1 of 2 virtual machines were moved; those left are b: ", done.stderr)
+        self.assertEqual((self.of(self.node2), self.of(self.node)), (["a"], ["b"]))
+        self.ok(*self.words("--yes"))
+        self.assertEqual((self.of(self.node2), self.of(self.node)), (["a", "b"], []))
+
+    def test_a_libvirt_is_missing(self):
+        """It may have machines of this host."""
+        self.define("a")
+        done = self.refused(
+            UNREACHABLE, self.words("--yes", f"--connect={self.libvirt.uri},test+unix:///x?socket=/none"),
+            "not all virtual machines of this host are known", "/none")
+        self.assertNotIn("was moved to", done.stderr)
+        self.assertEqual(self.of(self.node2), [])
+        self.assertEqual(self.of(self.node), ["a"])
+
+        uri = f"{self.libvirt2.uri},test+unix:///x?socket=/none"
+        self.refused(UNREACHABLE, self.words("--yes", uri=uri),
+                     "a on host2: not all virtual machines of host2 are known", "/none")
+        self.assertEqual((self.of(self.node2), self.of(self.node)), ([], ["a"]))
+
+    def test_a_machine_is_missing(self):
+        """One that is undefined, or of another libvirt."""
+        self.define("a", "b")
+        self.libvirt.virsh("undefine", "b")
+        lease, = (each for each in self.node.leases() if each["command"] == "b")
+        self.refused(NO_FIT, self.words("--yes"), f"b has {lease['device']}",
+                     "nothing was moved", "cleave unassign " + lease["holder"][3:])
+        self.ok("unassign", lease["holder"][3:])
+        self.ok(*self.words("--yes"))
+        self.assertEqual((self.of(self.node2), self.of(self.node)), (["a"], []))
+
     def test_interrupted(self):
         self.define("a")
         number = self.libvirt.define("b")
@@ -235,6 +284,19 @@ class Running(Base):
         self.assertEqual(self.of(self.node2), sorted(before))
         self.assertRegex(done.stdout, r"(?m)^desktop1 running gpu0/vf:4@1 .* host2 ")
         self.assertIn("desktop1 runs: it is shut down, and started on host2", done.stderr)
+
+    def test_others(self):
+        """Those that have a device of this host by virsh cannot be migrated."""
+        for name, devices in (("plain", ""), ("own", hostdev("0000:99:00.0"))):
+            self.here.virsh("define", self.here.write("test.xml", TEST_DOMAIN.format(
+                name=name, uuid=uuid.uuid4(), devices=devices)))
+            self.here.virsh("start", name)
+        done = self.ok(*self.words("--yes", uri=self.there.uri))
+        self.assertIn("1 running virtual machine without a partition stays here: virsh migrate ",
+                      done.stderr)
+        self.assertIn("1 running virtual machine with a device of this host by a pool or virsh stays "
+                      "here, and cannot be migrated: shut it down", done.stderr)
+        self.assertEqual(sorted(self.states(self.here)), ["own", "plain"])
 
     def test_runs_again(self):
         """The libvirt there does not take the definition, after the machine was shut down."""

@@ -4,14 +4,10 @@ machine has its GPU in its XML, and cannot be started with it, as no PCI device 
 
 usage: test_vm_whole.py CLEAVE CLEAVED [unittest arguments]
 """
-import os
-import select
-import socket
-import threading
 import unittest
 
 import test_libvirt
-from libvirt_bed import Cleave, Libvirt, Node, hostdev
+from libvirt_bed import Between, Cleave, Libvirt, Node, hostdev
 from test_libvirt import NO_FIT, USAGE, Case, Hook
 
 NODE = """version: 1
@@ -30,43 +26,9 @@ devices:
 """
 
 
-class Exchanging:
-    """Between the command line and the agent: requests have one text in the place of another of that
-    length, as if the agent's devices had changed since they were listed."""
-
-    def __init__(self, node, text, other):
-        self.path, self.node = os.path.join(node.folder, "between"), node
-        self.text, self.other = text, other
-        self.listener = socket.socket(socket.AF_UNIX)
-        self.listener.bind(self.path)
-        self.listener.listen()
-        threading.Thread(target=self.serve, daemon=True).start()
-
-    def serve(self):
-        while True:
-            try:
-                client = self.listener.accept()[0]
-            except OSError:
-                return
-            threading.Thread(target=self.pass_on, args=[client], daemon=True).start()
-
-    def pass_on(self, client):
-        with client, socket.socket(socket.AF_UNIX) as agent:
-            agent.connect(self.node.api)
-            while True:
-                for source in select.select([client, agent], [], [])[0]:
-                    data = source.recv(65536)
-                    if not data:
-                        return
-                    if source is client:
-                        agent.sendall(data.replace(self.text, self.other))
-                    else:
-                        client.sendall(data)
-
-    def close(self):
-        self.listener.shutdown(socket.SHUT_RDWR)
-        self.listener.close()
-        os.unlink(self.path)
+def exchange(text, other):
+    """As if the agent's devices had changed since they were listed."""
+    return lambda data: data.replace(text, other)
 
 
 def setUpModule():
@@ -130,7 +92,7 @@ class Whole(Case):
     def test_another_device_is_leased(self):
         """As when an instance of the GPU is made between the list and the lease."""
         self.libvirt.define("web")
-        between = Exchanging(self.node, b'"gpu1"', b'"gpu2"')
+        between = Between(self.node, exchange(b'"gpu1"', b'"gpu2"'))
         self.addCleanup(between.close)
         self.refused(NO_FIT, ["assign", "gpu1", "web"], "gpu2 was leased in place of gpu1", "try again",
                      env={"CLEAVE_SOCKET": between.path})

@@ -36,15 +36,21 @@ struct drain {
 
 /* --- The plan --- */
 
-static bool has_lease(const struct drain *drain, const char *uuid)
+/* Its first; NULL: none. */
+static const struct clv_vm_lease *lease_of(const struct drain *drain, const char *uuid)
 {
 	const struct clv_vm_inventory *inventory = &drain->here.inventory;
 
 	for (size_t i = 0; i < inventory->n_leases; i++) {
 		if (strcmp(inventory->leases[i].vm, uuid) == 0)
-			return true;
+			return &inventory->leases[i];
 	}
-	return false;
+	return NULL;
+}
+
+static bool has_lease(const struct drain *drain, const char *uuid)
+{
+	return lease_of(drain, uuid) != NULL;
 }
 
 /* To the first host where it can be.  The caller ends the move. */
@@ -79,8 +85,8 @@ static int add_machine(struct drain *drain, const struct clv_vm_guest *guest)
 	return r;
 }
 
-/* The host is not empty while they run. */
-static void show_others(const struct drain *drain)
+/* Those that run here and are not moved, with devices of the host or without. */
+static size_t count_others(const struct drain *drain, bool has_devices)
 {
 	size_t n = 0;
 
@@ -88,41 +94,123 @@ static void show_others(const struct drain *drain)
 		const struct clv_vm_guest *guest = &drain->here.guests.items[i];
 
 		n += guest->is_running && clv_vm_host_is_local(guest) &&
-		     !has_lease(drain, guest->config.uuid);
+		     !has_lease(drain, guest->config.uuid) &&
+		     (guest->live.n_hostdevs > 0) == has_devices;
 	}
+	return n;
+}
+
+/* The host is not empty while they run. */
+static void show_others(const struct drain *drain)
+{
+	size_t n = count_others(drain, false);
+
 	if (n > 0)
 		clv_output_line(stderr,
 			"%zu running virtual machine%s without a partition stay%s here: "
 			"virsh migrate moves those",
 			n, n == 1 ? "" : "s", n == 1 ? "s" : "");
+	n = count_others(drain, true);
+	if (n > 0)
+		clv_output_line(stderr,
+			"%zu running virtual machine%s with a device of this host by a "
+			"pool or virsh stay%s here, and cannot be migrated: shut %s down",
+			n, n == 1 ? "" : "s", n == 1 ? "s" : "",
+			n == 1 ? "it" : "those");
 }
 
-/* Shows each machine that cannot be moved, not only the first. */
-static int plan(struct drain *drain)
+/* What a libvirt that does not answer, or an XML that cannot be read, leaves out may be a
+ * machine with a partition. */
+static int check_complete(const struct drain *drain)
+{
+	if (drain->here.guests.is_complete)
+		return 0;
+	clv_vm_session_print_problems(&drain->here);
+	return clv_cli_fail(CLV_EXIT_UNREACHABLE,
+		"not all virtual machines of this host are known, so some may have "
+		"partitions: mend this, and try again");
+}
+
+static const struct clv_vm_guest *find_here(const struct drain *drain, const char *uuid)
+{
+	for (size_t i = 0; i < drain->here.guests.n; i++) {
+		const struct clv_vm_guest *guest = &drain->here.guests.items[i];
+
+		if (clv_vm_host_is_local(guest) && strcmp(guest->config.uuid, uuid) == 0)
+			return guest;
+	}
+	return NULL;
+}
+
+static int fail_missing(const struct clv_vm_lease *lease)
+{
+	return clv_cli_fail(CLV_EXIT_NO_FIT,
+		"the virtual machine %.100s has %s, and libvirt does not have it here: "
+		"name its libvirt with --connect, or release its lease with cleave "
+		"unassign %s",
+		lease->command, lease->partition, lease->vm);
+}
+
+/* Returns how many leases are of machines that libvirt does not have here. */
+static size_t show_missing(const struct drain *drain)
+{
+	const struct clv_vm_inventory *inventory = &drain->here.inventory;
+	size_t n = 0;
+
+	for (size_t i = 0; i < inventory->n_leases; i++) {
+		if (find_here(drain, inventory->leases[i].vm))
+			continue;
+		fail_missing(&inventory->leases[i]);
+		n++;
+	}
+	return n;
+}
+
+static int plan_all(struct drain *drain, size_t *ret_failed)
 {
 	const struct clv_vm_guests *guests = &drain->here.guests;
-	size_t n_failed = 0;
 	int result = 0;
 
-	drain->machines = calloc(guests->n + 1, sizeof(*drain->machines));
-	if (!drain->machines)
-		return clv_cli_fail(CLV_EXIT_FAILED, "out of memory");
 	for (size_t i = 0; i < guests->n; i++) {
 		const struct clv_vm_guest *guest = &guests->items[i];
 		int r = 0;
 
 		if (clv_vm_host_is_local(guest) && has_lease(drain, guest->config.uuid))
 			r = add_machine(drain, guest);
-		n_failed += r != 0;
+		*ret_failed += r != 0;
 		result = result ? result : r;
 	}
+	return result;
+}
+
+/* Shows each machine that cannot be moved, not only the first. */
+static int plan(struct drain *drain)
+{
+	size_t n_missing, n_failed = 0;
+	int result = check_complete(drain);
+
 	if (result)
+		return result;
+	drain->machines = calloc(drain->here.guests.n + 1, sizeof(*drain->machines));
+	if (!drain->machines)
+		return clv_cli_fail(CLV_EXIT_FAILED, "out of memory");
+	n_missing = show_missing(drain);
+	result = plan_all(drain, &n_failed);
+	if (!result && n_missing > 0)
+		result = CLV_EXIT_NO_FIT;
+	if (n_failed > 0)
 		return clv_cli_fail(result,
 			"nothing was moved, because %zu of %zu virtual machines cannot "
 			"be "
 			"moved: name another host too, or move the others with cleave vm "
 			"move",
 			n_failed, drain->n_machines);
+	if (n_missing > 0)
+		return clv_cli_fail(result,
+			"nothing was moved, because %zu lease%s %s of virtual machines "
+			"that libvirt does not have here",
+			n_missing, n_missing == 1 ? "" : "s",
+			n_missing == 1 ? "is" : "are");
 	show_others(drain);
 	return 0;
 }
@@ -172,17 +260,18 @@ static int move_guest(struct drain *drain, const struct clv_vm_guest *guest)
 /* One that was moved or gave its partition back meanwhile needs nothing. */
 static int move_machine(struct drain *drain, struct machine *machine)
 {
+	const struct clv_vm_guest *guest;
+	const struct clv_vm_lease *lease;
 	int r = refresh(drain);
 
-	for (size_t i = 0; i < drain->here.guests.n && !r; i++) {
-		const struct clv_vm_guest *guest = &drain->here.guests.items[i];
-
-		if (strcmp(guest->config.uuid, machine->uuid) == 0 &&
-			has_lease(drain, machine->uuid)) {
-			r = move_guest(drain, guest);
-			break;
-		}
-	}
+	if (!r)
+		r = check_complete(drain);
+	if (r)
+		return r;
+	guest = find_here(drain, machine->uuid);
+	lease = lease_of(drain, machine->uuid);
+	if (lease)
+		r = guest ? move_guest(drain, guest) : fail_missing(lease);
 	machine->is_done = !r;
 	return r;
 }

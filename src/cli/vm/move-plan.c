@@ -55,11 +55,19 @@ static int check_guest(struct clv_vm_move *move, struct clv_error *err)
 	return clv_vm_check_movable(move->here->host, guest, &move->belongings, err);
 }
 
-/* Names and UUIDs are unique at a libvirt. */
+/* Names and UUIDs are unique at a libvirt.  One that does not answer would be found out
+ * after the machine was shut down. */
 static int check_others(const struct clv_vm_move *move, struct clv_error *err)
 {
 	const struct clv_vm_domain *ours = &move->guest->config;
+	const char *problem = clv_vm_host_problem(move->there->host, 0);
 
+	if (!move->there->guests.is_complete)
+		return clv_error_set(err, -ECONNREFUSED,
+			"%.100s on %.100s: not all virtual machines of %.100s are known: "
+			"%.300s",
+			ours->name, move->host, move->host,
+			problem ? problem : "out of memory");
 	for (size_t i = 0; i < move->there->guests.n; i++) {
 		const struct clv_vm_domain *other = &move->there->guests.items[i].config;
 
