@@ -4,6 +4,7 @@ machine has its GPU in its XML, and cannot be started with it, as no PCI device 
 
 usage: test_vm_whole.py CLEAVE CLEAVED [unittest arguments]
 """
+import os
 import unittest
 
 import test_libvirt
@@ -179,6 +180,47 @@ class Whole(Case):
         lease, = self.node.leases()
         self.node.agent.request("DELETE", f"/v1/leases/{lease['id']}?force=true")
         Hook.start_fails(self, "web", "a lease that has ended")
+
+    def test_hook_leased(self):
+        """virsh takes no GPU from programs with a lease."""
+        self.lease_all_of("gpu2")
+        self.libvirt.define("own", hostdev(self.address_of_gpu("gpu2")))
+        self.assertEqual(self.differences(), ["in-use"])
+        Hook.start_fails(self, "own", "the virtual machine own is to have gpu2, which is in use by lease ",
+                         " of root: ")
+
+    def test_hook_pool(self):
+        """A member of a pool is for the machine that its lease names, or that Pacemaker defined."""
+        self.ok("pool", "create", "l40s", "gpu0")
+        self.addCleanup(self.ok, "pool", "remove", "l40s")
+        self.ok("pool", "assign", "l40s", "vm1")
+        for name, lease in (("vm1", None), ("other", None), ("cluster", "l")):
+            xml = hostdev(self.address_of_gpu("gpu0"), lease)
+            self.libvirt.define(name, xml.replace("ua-cleave-l", "ua-cleave"))
+        for name in ("vm1", "cluster"):
+            self.assertEqual(Hook.hook(self, self.libvirt.xml(name), name).returncode, 0)
+        Hook.start_fails(self, "other", "in use by the virtual machine vm1 of a pool")
+
+    def test_hook_in_use(self):
+        """By a program that opened the GPU while the machine, which has the lease, was off."""
+        text = "version: 1\nname: host1\ndevices:\n  - {model: L40S}\n"
+        node = Node(text)
+        self.addCleanup(node.close)
+        number = self.libvirt.define("web")
+        self.cleave = Cleave(node.api, self.libvirt.uri)
+        self.ok("assign", "gpu0", "web")
+        xml = self.libvirt.xml("web")
+        self.assertEqual(Hook.hook(self, xml).returncode, 0)
+        node.agent.stop()
+        with open(os.path.join(node.folder, "node.yaml"), "w", encoding="utf-8") as file:
+            file.write(text + "holders:\n  - {on: gpu0, process: python3, pid: 4711}\n")
+        node.agent.start()
+        self.assertEqual([each["holder"] for each in node.leases()], [f"vm:{number}"])
+        done = Hook.hook(self, xml)
+        self.assertEqual(done.returncode, NO_FIT, done.stderr)
+        self.assertIn("web is not started: the virtual machine web is to have gpu0, which is in use by ",
+                      done.stderr)
+        self.assertIn("4711", done.stderr)
 
 
 if __name__ == "__main__":

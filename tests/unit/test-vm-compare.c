@@ -18,6 +18,8 @@ static struct clv_vm_partition partitions[] = {
 	{"gpu0/vf:2@1", "vf:2", "0000:01:00.1", "gpu0"},
 	{"gpu0/vf:2@2", "vf:2", "0000:01:00.2", "gpu0"},
 	{"gpu1", "whole", "0000:02:00.0", "gpu1", .is_whole = true},
+	{"gpu2", "whole", "0000:03:00.0", "gpu2", .is_whole = true, .user = "process 7"},
+	{"gpu3", "whole", "0000:04:00.0", "gpu3", .is_whole = true, .pool_vm = "vm9"},
 };
 
 struct row {
@@ -79,6 +81,19 @@ static const struct row rows[] = {
 		.differences = "no-lease:3 "},
 	{"a whole GPU, by hand or by a pool", {{{0}}},
 		{DEVICE("0000:02:00.0", "hostdev0")}, .differences = ""},
+	{"a whole GPU in use", {LEASE("l4", U1, "gpu2")},
+		{DEVICE("0000:03:00.0", "ua-cleave-l4")}, .differences = "in-use:0 "},
+	{"the same, whose emulator uses it", {LEASE("l4", U1, "gpu2")},
+		{DEVICE("0000:03:00.0", "ua-cleave-l4")},
+		{DEVICE("0000:03:00.0", "ua-cleave-l4")}, true, .differences = ""},
+	{"by hand, in use", {{{0}}}, {DEVICE("0000:03:00.0", "hostdev0")},
+		.differences = "in-use:0 "},
+	{"by hand, running", {{{0}}}, {DEVICE("0000:03:00.0", "hostdev0")},
+		{DEVICE("0000:03:00.0", "hostdev0")}, true, .differences = ""},
+	{"by hand, another's of a pool", {{{0}}}, {DEVICE("0000:04:00.0", "hostdev0")},
+		.differences = "in-use:0 "},
+	{"by Pacemaker, with another name", {{{0}}},
+		{DEVICE("0000:04:00.0", "ua-cleave")}, .differences = ""},
 	{"two", {GOOD, LEASE("l2", U1, "gpu0/vf:2@2")},
 		{AT_1, DEVICE("0000:01:00.2", "ua-cleave-l2")}, .differences = ""},
 };

@@ -138,9 +138,13 @@ static const char whole_leases[] =
 	"{\"items\": [" LEASE("l1", "gpu0", "0000:01:00.0") ","
 	LEASE("l2", "gpu2", "0000:03:00.0") ","
 	"{\"id\": \"l3\", \"name\": \"train\", \"device\": \"gpu12\", \"state\": \"active\","
+	" \"tenant\": \"bob\","
 	" \"holder\": null, \"devices\": [{\"pci_address\": \"0000:0a:00.0\"}]},"
 	"{\"id\": \"l4\", \"name\": \"wait\", \"device\": \"gpu11\", \"state\": \"queued\","
-	" \"holder\": null, \"devices\": [{\"pci_address\": \"0000:0b:00.0\"}]}]}";
+	" \"holder\": null, \"devices\": [{\"pci_address\": \"0000:0b:00.0\"}]},"
+	"{\"id\": \"l5\", \"name\": \"vm1\", \"device\": \"gpu8\", \"state\": \"active\","
+	" \"kept\": true, \"in\": \"gpu8/pool\","
+	" \"holder\": null, \"devices\": [{\"pci_address\": \"0000:09:00.0\"}]}]}";
 /* clang-format on */
 
 /* The GPUs of gpu0's lease and of gpu2's are not there: a machine has one, the other is
@@ -172,9 +176,14 @@ static void test_whole(void **state)
 	assert_non_null(strstr(p[4].why_not, "divided"));
 	assert_non_null(strstr(p[5].why_not, "divided"));
 	assert_string_equal(p[6].why_not, "");
+	assert_string_equal(p[6].pool_vm, "vm1");
+	assert_true(p[6].is_held && p[6].user[0] == '\0');
+	assert_string_equal(p[2].user, "process 7");
+	assert_string_equal(p[8].user, "lease train of bob");
+	assert_true(p[10].user[0] == '\0' && p[10].pool_vm[0] == '\0');
 	assert_true(p[7].is_held && p[8].is_held && !p[9].is_held);
 	assert_string_equal(p[7].holder, "virtual machine w as gpu0");
-	assert_string_equal(p[8].holder, "lease train as gpu12");
+	assert_string_equal(p[8].holder, "lease train of bob as gpu12");
 	assert_string_equal(p[10].name, "gpu0");
 	assert_string_equal(p[10].address, "0000:01:00.0");
 	assert_string_equal(p[10].model, "L40S");

@@ -98,7 +98,9 @@ static int check_differences(const struct clv_vm_move *move, struct clv_error *e
 	if (clv_vm_compare(&move->here->inventory, move->guest, 1, false, &found) < 0)
 		return clv_error_errno(err, ENOMEM, "cannot plan the move");
 	for (size_t i = 0; i < found.n && r == 0; i++) {
-		if (found.items[i].kind == CLV_VM_LEASE_NOT_LIVE)
+		enum clv_vm_difference_kind kind = found.items[i].kind;
+
+		if (kind == CLV_VM_LEASE_NOT_LIVE || kind == CLV_VM_DEVICE_IN_USE)
 			continue;
 		clv_vm_difference_describe(&found.items[i], text, sizeof(text));
 		r = clv_error_set(err, -EBUSY, "%s", text);

@@ -11,8 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of the devices that Pacemaker's agent writes: packaging/pacemaker/gpu. */
+#define POOL_ALIAS "ua-cleave"
+
 /* The line is "the virtual machine NAME", has, the partition's name, then, and, if there
- * is a last part, the function's address and that part. */
+ * is a last part, the function's address, or who uses it, and that part. */
 /* clang-format off */
 static const struct {
 	const char *name, *has, *then, *last;
@@ -39,12 +42,15 @@ static const struct {
 		", where it is now: --repair corrects its XML",
 		CLV_VM_REPAIR_MOVE, true},
 	[CLV_VM_PARTITION_GONE] = {"partition-gone", " has the lease of ",
-		", which does not exist now: apply the layout again, or release it with "
-		"cleave unassign", NULL,
+		", which does not exist now: apply the layout again, mend the GPU if "
+		"that is lost, or release it with cleave unassign", NULL,
 		CLV_VM_REPAIR_NONE, true},
 	[CLV_VM_PARTITION_UNASSIGNED] = {"unassigned", " uses ", " at ",
 		" without a lease, so another may get it: take it out of its XML with "
 		"virsh edit, and use cleave assign",
+		CLV_VM_REPAIR_NONE, true},
+	[CLV_VM_DEVICE_IN_USE] = {"in-use", " is to have ", ", which is in use by ",
+		": end that first",
 		CLV_VM_REPAIR_NONE, true},
 };
 /* clang-format on */
@@ -84,6 +90,14 @@ static const struct clv_vm_guest *find_guest(
 	return NULL;
 }
 
+/* Whether the start of a machine that is off would take a whole GPU from others.  While
+ * the machine runs, its emulator is the one that uses it. */
+static bool is_in_use(
+	const struct clv_vm_guest *guest, const struct clv_vm_partition *partition)
+{
+	return !guest->is_running && partition->is_whole && partition->user[0] != '\0';
+}
+
 static int compare_lease(const struct clv_vm_inventory *inventory,
 	const struct clv_vm_lease *lease, const struct clv_vm_guest *guest,
 	struct clv_vm_differences *list)
@@ -108,9 +122,21 @@ static int compare_lease(const struct clv_vm_inventory *inventory,
 		difference.kind = CLV_VM_DEVICE_ELSEWHERE;
 	else if (guest->is_running && !clv_vm_find_lease(&guest->live, lease->id))
 		difference.kind = CLV_VM_LEASE_NOT_LIVE;
+	else if (is_in_use(guest, partition))
+		difference.kind = CLV_VM_DEVICE_IN_USE;
 	else
 		return 0;
 	return add(list, difference);
+}
+
+/* A member of a pool is for the machine that its lease names, or for that which
+ * Pacemaker's agent defined, whose resource may have another name. */
+static bool is_of_other_pool(const struct clv_vm_guest *guest,
+	const struct clv_vm_partition *whole, const struct clv_vm_hostdev *hostdev)
+{
+	return whole->pool_vm[0] != '\0' && !guest->is_running &&
+	       strcmp(whole->pool_vm, guest->config.name) != 0 &&
+	       strcmp(hostdev->alias, POOL_ALIAS) != 0;
 }
 
 /* A function that the domain has by another's lease, or by none. */
@@ -130,8 +156,13 @@ static int compare_foreign(const struct clv_vm_inventory *inventory,
 		difference.kind = CLV_VM_DEVICE_WITHOUT_LEASE;
 	else if (!partition || difference.lease)
 		return 0; /* not cleave's, or its own: see CLV_VM_LEASE_NOT_IN_CONFIG */
+	else if (partition->is_whole &&
+		 (is_in_use(difference.guest, partition) ||
+			 is_of_other_pool(
+				 difference.guest, partition, difference.hostdev)))
+		difference.kind = CLV_VM_DEVICE_IN_USE;
 	else if (partition->is_whole)
-		return 0; /* given by virsh, or by a pool, whose lease names no machine */
+		return 0; /* given by virsh, or by a pool */
 	else
 		difference.kind = CLV_VM_PARTITION_UNASSIGNED;
 	return add(list, difference);
@@ -188,6 +219,15 @@ int clv_vm_compare(const struct clv_vm_inventory *inventory,
 	return r;
 }
 
+static const char *describe_user(
+	const struct clv_vm_partition *partition, char buffer[100])
+{
+	if (partition->user[0])
+		return partition->user;
+	snprintf(buffer, 100, "the virtual machine %.60s of a pool", partition->pool_vm);
+	return buffer;
+}
+
 void clv_vm_difference_describe(
 	const struct clv_vm_difference *difference, char *ret, size_t ret_bytes)
 {
@@ -195,8 +235,11 @@ void clv_vm_difference_describe(
 	const struct clv_vm_partition *partition = difference->partition;
 	const char *last = kinds[difference->kind].last;
 	const char *address = "";
+	char user[100];
 
-	if (difference->kind == CLV_VM_DEVICE_ELSEWHERE)
+	if (difference->kind == CLV_VM_DEVICE_IN_USE)
+		address = describe_user(partition, user);
+	else if (difference->kind == CLV_VM_DEVICE_ELSEWHERE)
 		address = partition->address;
 	else if (last)
 		address = difference->hostdev->address;

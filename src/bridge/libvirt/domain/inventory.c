@@ -148,6 +148,19 @@ static void explain_whole(struct clv_vm_partition *whole, const json_t *device)
 	snprintf(whole->why_not, sizeof(whole->why_not), "%s", why);
 }
 
+/* Leases are found by their devices, which are there also while no driver shows them. */
+static void find_program(struct clv_vm_partition *whole, const json_t *holders)
+{
+	const json_t *holder;
+	size_t i;
+
+	json_array_foreach (holders, i, holder) {
+		if (whole->user[0] == '\0' && text_of(holder, "lease")[0] == '\0')
+			snprintf(whole->user, sizeof(whole->user), "%.99s",
+				text_of(holder, "text"));
+	}
+}
+
 /* The processor, as OpenCL sees it, has no PCI address. */
 static int add_whole(struct clv_vm_inventory *inventory, const json_t *device)
 {
@@ -166,6 +179,7 @@ static int add_whole(struct clv_vm_inventory *inventory, const json_t *device)
 		text_of(json_array_get(holders, 0), "text"));
 	if (!whole->is_held)
 		explain_whole(whole, device);
+	find_program(whole, holders);
 	return 0;
 }
 
@@ -273,24 +287,46 @@ static int add_passed(
 	return 0;
 }
 
+/* The holder of the lease, for people. */
+static void describe_holder(const json_t *lease, char ret[80])
+{
+	if (clv_vm_of_holder(text_of(lease, "holder")))
+		snprintf(ret, 80, "virtual machine %.50s", text_of(lease, "command"));
+	else
+		snprintf(ret, 80, "lease %.32s of %.32s", text_of(lease, "name"),
+			text_of(lease, "tenant"));
+}
+
+static void add_user(struct clv_vm_partition *whole, const json_t *lease, const char *who)
+{
+	if (clv_vm_of_holder(text_of(lease, "holder")))
+		return;
+	if (json_is_true(json_object_get(lease, "kept")) && text_of(lease, "in")[0])
+		snprintf(whole->pool_vm, sizeof(whole->pool_vm), "%.63s",
+			text_of(lease, "name"));
+	else if (whole->user[0] == '\0')
+		snprintf(whole->user, sizeof(whole->user), "%s", who);
+}
+
 /* A GPU whose driver does not show it may be in the node by another name, as sysfs shows
  * it, while its lease is of the name that the driver's device has.  So the address
  * decides. */
 static void hold_at(struct clv_vm_inventory *inventory, const char *address,
 	const json_t *lease)
 {
-	const char *vm = clv_vm_of_holder(text_of(lease, "holder"));
+	char who[80];
 
+	describe_holder(lease, who);
 	for (size_t i = 0; address[0] && i < inventory->n_partitions; i++) {
 		struct clv_vm_partition *whole = &inventory->partitions[i];
 
-		if (!whole->is_whole || whole->is_held ||
-			strcmp(whole->address, address) != 0)
+		if (!whole->is_whole || strcmp(whole->address, address) != 0)
+			continue;
+		add_user(whole, lease, who);
+		if (whole->is_held)
 			continue;
 		whole->is_held = true;
-		snprintf(whole->holder, sizeof(whole->holder), "%s %.50s as %.24s",
-			vm ? "virtual machine" : "lease",
-			text_of(lease, vm ? "command" : "name"),
+		snprintf(whole->holder, sizeof(whole->holder), "%.70s as %.24s", who,
 			text_of(lease, "device"));
 	}
 }

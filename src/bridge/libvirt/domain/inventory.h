@@ -24,6 +24,10 @@ struct clv_vm_partition {
 	char why_not[128]; /* why no machine can have it; "" */
 	char model[80];    /* the GPU's */
 	bool is_whole;     /* the GPU itself */
+	/* Of a whole GPU: a program without a lease, or a lease that is no machine's, for
+	 * people; and the name that a pool's lease has, which is its machine's.  "" */
+	char user[100];
+	char pool_vm[64];
 };
 
 struct clv_vm_lease {
