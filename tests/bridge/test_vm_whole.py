@@ -5,8 +5,10 @@ machine has its GPU in its XML, and cannot be started with it, as no PCI device 
 usage: test_vm_whole.py CLEAVE CLEAVED [unittest arguments]
 """
 import os
+import subprocess
 import unittest
 
+import libvirt_bed
 import test_libvirt
 from libvirt_bed import Between, Cleave, Libvirt, Node, hostdev
 from test_libvirt import NO_FIT, USAGE, Case, Hook
@@ -24,6 +26,21 @@ name: host2
 devices:
   - {model: A100-40GB}
   - {model: L40S}
+"""
+
+OPEN = """set -eu
+exec 3<&0
+mount --rbind /dev/shm /mnt
+mount -t tmpfs none /dev
+mkdir /dev/shm
+mount --rbind /mnt /dev/shm
+touch /dev/null /dev/nvidia9
+mount -t tmpfs none /proc/driver
+mkdir -p /proc/driver/nvidia/gpus/{address}
+printf 'Device Minor: \\t %s\\n' $1 >/proc/driver/nvidia/gpus/{address}/information
+sleep 600 4</dev/nvidia9 3<&- &
+trap "kill $!" EXIT
+{hook} hook -- web prepare begin - <&3
 """
 
 
@@ -221,6 +238,22 @@ class Whole(Case):
         self.assertIn("web is not started: the virtual machine web is to have gpu0, which is in use by ",
                       done.stderr)
         self.assertIn("4711", done.stderr)
+
+    def test_open_in_a_process(self):
+        """NVIDIA's driver never lets go of such a GPU, and libvirt would hang: a /proc/driver and a
+        /dev of the test's stand in for that driver."""
+        self.libvirt.define("web")
+        self.ok("assign", "gpu1", "web")
+        xml, address = self.libvirt.xml("web"), self.address_of_gpu("gpu1")
+        script = OPEN.format(address=address, hook=libvirt_bed.cleave_vms())
+        for minor, code in ((9, NO_FIT), (8, 0)):
+            done = subprocess.run(
+                ["unshare", "-m", "sh", "-c", script, "sh", str(minor)], input=xml, check=False,
+                capture_output=True, text=True, env=self.cleave.env)
+            self.assertEqual(done.returncode, code, done.stderr)
+            if code:
+                self.assertRegex(done.stderr, r"web is not started: process \d+ \(sleep\) has /dev/nvidia9 "
+                                 rf"open, .*: end it, or give {address} to vfio-pci")
 
 
 if __name__ == "__main__":

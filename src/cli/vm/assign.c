@@ -8,6 +8,7 @@
 #include "bridge/libvirt/domain/choose.h"
 #include "bridge/libvirt/domain/group.h"
 #include "bridge/libvirt/domain/mmio.h"
+#include "bridge/libvirt/domain/openers.h"
 #include "bridge/libvirt/host/change.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/output.h"
@@ -144,17 +145,27 @@ static int choose(struct assign *assign, const char *partition)
 }
 
 /* A GPU may have functions for sound or USB in its group, which libvirt leaves with their
- * drivers, so that the machine would not start. */
-static int check_groups(const struct assign *assign)
+ * drivers, so that the machine would not start.  One that runs gets the GPU now, without
+ * the hook. */
+static int check_whole(const struct clv_vm_guest *guest,
+	const struct clv_vm_partition *whole, struct clv_error *err)
+{
+	int r = clv_vm_check_group(CLV_VM_SYSFS, whole->address, err);
+
+	return r < 0 || !guest->is_running
+		       ? r
+		       : clv_vm_check_openers(CLV_VM_PROC, whole->address, err);
+}
+
+static int check_all_whole(const struct assign *assign)
 {
 	struct clv_error err = {0};
 	int r = 0;
 
 	for (size_t i = 0; i < assign->n_guests * assign->count && r >= 0; i++) {
-		const struct clv_vm_partition *partition = assign->partitions[i];
-
-		if (partition->is_whole)
-			r = clv_vm_check_group(CLV_VM_SYSFS, partition->address, &err);
+		if (assign->partitions[i]->is_whole)
+			r = check_whole(assign->guests[i / assign->count],
+				assign->partitions[i], &err);
 	}
 	if (r >= 0)
 		return 0;
@@ -433,7 +444,7 @@ int clv_vm_run_assign(const void *userdata, int argc, char **argv)
 	if (!r)
 		r = choose(&assign, partition);
 	if (!r)
-		r = check_groups(&assign);
+		r = check_all_whole(&assign);
 	if (r)
 		return r;
 	result = assign_all(&assign);

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "bridge/libvirt/domain/compare.h"
+#include "bridge/libvirt/domain/openers.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/input.h"
 #include "cli/vm/actions.h"
@@ -139,6 +140,24 @@ static struct verdict check_patiently(
 	}
 }
 
+/* libvirt would hang in the driver, with all that wait for it. */
+static void check_openers(const struct clv_vm_domain *domain, struct verdict *ret)
+{
+	struct clv_error err = {0};
+	int r = 0;
+
+	for (size_t i = 0; i < domain->n_hostdevs && r >= 0; i++) {
+		const struct clv_vm_hostdev *hostdev = &domain->hostdevs[i];
+
+		if (hostdev->is_managed && !hostdev->is_mdev)
+			r = clv_vm_check_openers(CLV_VM_PROC, hostdev->address, &err);
+	}
+	if (r >= 0)
+		return;
+	ret->code = CLV_EXIT_NO_FIT;
+	snprintf(ret->text, sizeof(ret->text), "%s", err.msg);
+}
+
 /* A machine without functions of the host is not cleave's.  Where it has none that cleave
  * has given to it, and no agent answers, its functions are others. */
 static int check_domain(const struct clv_common *common, struct clv_vm_domain *domain)
@@ -153,8 +172,10 @@ static int check_domain(const struct clv_common *common, struct clv_vm_domain *d
 	} else {
 		verdict = check(common, &guest);
 		if (verdict.code != CLV_EXIT_NO_FIT)
-			return 0;
+			verdict = (struct verdict){0};
 	}
+	if (verdict.code == 0)
+		check_openers(domain, &verdict);
 	return verdict.code ? clv_cli_fail(verdict.code, "%s is not started: %s",
 				      domain->name, verdict.text)
 			    : 0;
