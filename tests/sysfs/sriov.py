@@ -82,6 +82,19 @@ def plain():
                 "partitions")
 
 
+def passed():
+    """The machine that has the whole GPU is its user; one that VFIO has for later has none."""
+    for files, holders in ((["/dev/vfio/30"], ["process 4711 (qemu)"]),
+                           (["/dev/vfio/vfio", "/dev/vfio/3"], [])):
+        with Tree() as tree:
+            physical(tree, driver="vfio-pci")
+            join_group(tree, PF, 30)
+            tree.process(4711, "qemu", *files)
+            device = one(tree)
+        check.equal([each["text"] for each in device["holders"]], holders, "whole GPU")
+        check.equal(device["vf"]["is_capable"], False, "whole GPU, divided")
+
+
 QUOTA = {"memory_bytes": 6 * GIB, "exec_quantum_ms": 16, "preempt_timeout_us": 4000,
          "contexts": 1024, "doorbells": 32, "priority": "normal", "type": "",
          "driver": "vfio-pci"}
@@ -380,6 +393,7 @@ def odd_files():
 
 
 plain()
+passed()
 quotas()
 vgpu_vfio()
 vgpu_mdev()

@@ -31,8 +31,6 @@ static const struct {
 	{PCI, CLV_SCHEME_NONE, 4, true, "", "lease train of bob", "none", "it is in use"},
 	{PCI, CLV_SCHEME_NONE, 4, false, "its driver offers none", NULL, "sriov_off",
 		"its driver offers none"},
-	/* By virsh, or to a machine whose lease is of another name of the GPU. */
-	{PCI, CLV_SCHEME_NONE, 4, false, CLV_VF_PASSED, NULL, "none", "is passed to"},
 	{PCI, CLV_SCHEME_MIG, 0, false, "", NULL, "none", "divided for programs"},
 	{PCI, CLV_SCHEME_MIG, 16, false, "its driver offers none", NULL, "none",
 		"divided for programs"},

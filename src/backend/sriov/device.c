@@ -28,10 +28,15 @@ static const struct {
 	{"", NULL, "lmem_total_bytes"},                  /* the same, earlier */
 };
 
+static bool is_passed(const struct clv_pci *pci)
+{
+	return strncmp(pci->driver, "vfio", 4) == 0;
+}
+
 static const char *why_not(const struct clv_pci *pci, const struct clv_vf_state *vf)
 {
-	if (strncmp(pci->driver, "vfio", 4) == 0)
-		return CLV_VF_PASSED;
+	if (is_passed(pci))
+		return "it is passed to a virtual machine as a whole (bound to vfio-pci)";
 	if (pci->driver[0] == '\0')
 		return "it has no driver, and its driver creates the functions: load it";
 	if (vf->total == 0)
@@ -187,5 +192,7 @@ int clv_sriov_read_device(struct clv_sriov_backend *backend, const struct clv_pc
 		device->scheme = CLV_SCHEME_VF;
 	for (size_t i = 0; r == 0 && i < device->vf.n; i++)
 		r = add_partition(backend, device, &device->vf.items[i]);
+	if (r == 0 && is_passed(pci))
+		r = clv_sriov_find_machine(openers, pci->address, &device->holders);
 	return r;
 }

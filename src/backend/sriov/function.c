@@ -141,6 +141,12 @@ static int add_processes(const struct clv_openers *openers, const char *address,
 	return r < 0 ? r : add_openers_of_entries(openers, folder, "/dev/dri/", holders);
 }
 
+int clv_sriov_find_machine(const struct clv_openers *openers, const char *address,
+	struct clv_holders *ret)
+{
+	return add_processes(openers, address, "", ret);
+}
+
 int clv_sriov_find_users(struct clv_sriov_backend *backend,
 	const struct clv_node_device *device, const char *vf_address,
 	const struct clv_openers *openers, enum clv_sriov_users which,

@@ -74,6 +74,11 @@ int clv_sriov_find_users(struct clv_sriov_backend *backend,
 	const struct clv_openers *openers, enum clv_sriov_users which,
 	struct clv_holders *ret);
 
+/* Appends the processes of the machine that has the device itself, if one runs with it.
+ * -ENOMEM */
+int clv_sriov_find_machine(const struct clv_openers *openers, const char *address,
+	struct clv_holders *ret);
+
 /* -EBUSY, with the users in err, if the function is in use. */
 int clv_sriov_check_unused(struct clv_sriov_backend *backend,
 	const struct clv_node_device *device, uint32_t number, enum clv_sriov_users which,

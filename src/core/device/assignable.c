@@ -6,7 +6,6 @@
 #include "core/device/node.h"
 
 #include <stddef.h>
-#include <string.h>
 
 /* Why the device cannot be given to a machine as a whole; NULL: it can. */
 static const char *why_not_whole(const struct clv_node_device *device)
@@ -17,11 +16,9 @@ static const char *why_not_whole(const struct clv_node_device *device)
 		return "it is divided for programs of this host: make it whole with a "
 		       "layout";
 	/* Tenants read this: it names no holder. */
-	if (device->holders.n > 0)
-		return "it is in use: end the leases and the programs on it";
-	/* By virsh, which makes no lease; or its lease is of the device that its own
-	 * driver shows, which is not there meanwhile. */
-	return strcmp(device->vf.why_not, CLV_VF_PASSED) == 0 ? CLV_VF_PASSED : NULL;
+	return device->holders.n > 0
+		       ? "it is in use: end the leases and the programs on it"
+		       : NULL;
 }
 
 enum clv_assignable clv_assignable_of(

@@ -132,10 +132,6 @@ struct clv_vgpu_type {
 	uint32_t max_instances; /* 0: not known */
 };
 
-/* why_not of one that VFIO has: no machine but that one can have it. */
-#define CLV_VF_PASSED \
-	"it is passed to a virtual machine as a whole (bound to vfio-pci)"
-
 struct clv_vf_state {
 	bool is_capable;
 	char why_not[CLV_NODE_TEXT_MAX];
