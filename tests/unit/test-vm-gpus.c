@@ -15,14 +15,21 @@
 #define UUID "6d5f8a2c-9b1e-4c38-8f57-0a1b2c3d4e5f"
 #define PCI "\"pci_address\": \"0000:3b:00.0\", "
 
+/* The devices that the agent knows. */
+static const char devices_text[] =
+	"{\"items\": [{\"name\": \"gpu0\", \"uuid\": \"GPU-0\", \"model\": \"L40S\","
+	" \"memory_bytes\": 100}, {\"name\": \"gpu1\"}]}";
+
 static json_t *gpus_of(const char *device, const char *leases_text)
 {
 	json_t *node = json_pack("{s:[o]}", "devices", json_loads(device, 0, NULL));
+	json_t *devices = json_loads(devices_text, 0, NULL);
 	json_t *leases = json_loads(leases_text, 0, NULL);
 	json_t *gpus;
 
-	assert_true(node && leases);
-	gpus = clv_vm_gpus(node, leases);
+	assert_true(node && devices && leases);
+	gpus = clv_vm_gpus(node, devices, leases);
+	json_decref(devices);
 	json_decref(node);
 	json_decref(leases);
 	return gpus;
@@ -103,6 +110,43 @@ static void test_whole(void **state)
 	json_decref(gpus);
 }
 
+#define PASSED                                                                    \
+	"{\"items\": [{\"device\": \"gpu0\", \"command\": \"a\", \"partition\": null," \
+	" \"holder\": \"vm:" UUID "\", \"devices\": [{\"name\": \"gpu0\"," PCI         \
+	" \"uuid\": \"GPU-0\"}]}]}"
+
+static void check_passed(json_t *gpus, size_t n)
+{
+	const json_t *gpu = json_array_get(gpus, n - 1);
+
+	assert_int_equal(json_array_size(gpus), n);
+	assert_string_equal(text_of(gpu, "name"), "gpu0");
+	assert_string_equal(text_of(gpu, "pci_address"), "0000:3b:00.0");
+	assert_string_equal(text_of(gpu, "model"), "L40S");
+	assert_string_equal(text_of(gpu, "vm_name"), "a");
+	assert_int_equal(json_integer_value(json_object_get(gpu, "memory_bytes")), 100);
+	assert_int_equal(json_integer_value(json_object_get(gpu, "free_bytes")), 0);
+	assert_int_equal(json_array_size(json_object_get(gpu, "partitions")), 0);
+	assert_true(json_is_null(json_object_get(gpu, "why")));
+	json_decref(gpus);
+}
+
+/* While the machine runs its driver does not show it. */
+static void test_passed(void **state)
+{
+	check_passed(gpus_of("{\"name\": \"gpu1\", \"type\": \"gpu\"}", PASSED), 2);
+}
+
+/* sysfs does, with another name. */
+static void test_passed_by_another_name(void **state)
+{
+	check_passed(gpus_of("{\"name\": \"gpu8\", \"uuid\": \"pci-0000:3b:00.0\", " PCI
+			     "\"scheme\": \"none\", \"model\": \"L40S\","
+			     " \"assignable\": \"none\"}",
+			     PASSED),
+		1);
+}
+
 static void test_no_processor(void **state)
 {
 	json_t *gpus = gpus_of("{\"name\": \"cpu0\", \"type\": \"cpu\"}", "{}");
@@ -117,6 +161,8 @@ int main(void)
 		cmocka_unit_test(test_status),
 		cmocka_unit_test(test_details),
 		cmocka_unit_test(test_whole),
+		cmocka_unit_test(test_passed),
+		cmocka_unit_test(test_passed_by_another_name),
 		cmocka_unit_test(test_no_processor),
 	};
 

@@ -117,6 +117,7 @@ int clv_vm_run_gpus(const struct clv_common *common)
 {
 	_cleanup_client_ struct clv_client *client = NULL;
 	_cleanup_json_ json_t *node = NULL;
+	_cleanup_json_ json_t *devices = NULL;
 	_cleanup_json_ json_t *leases = NULL;
 	_cleanup_json_ json_t *list = json_object();
 	struct clv_client_error err;
@@ -125,9 +126,10 @@ int clv_vm_run_gpus(const struct clv_common *common)
 	if (r)
 		return r;
 	if (clv_client_node(client, &node, &err) < 0 ||
+		clv_client_devices(client, &devices, &err) < 0 ||
 		clv_client_leases(client, &leases, &err) < 0)
 		return clv_cli_fail_client(&err);
-	json_object_set_new(list, "items", clv_vm_gpus(node, leases));
+	json_object_set_new(list, "items", clv_vm_gpus(node, devices, leases));
 	if (show(common->output, list) < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "cannot write the list: %m");
 	return CLV_EXIT_OK;

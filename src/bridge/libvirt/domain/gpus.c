@@ -154,16 +154,79 @@ static json_t *gpu_to_json(const json_t *device, const json_t *leases)
 	return gpu;
 }
 
-json_t *clv_vm_gpus(const json_t *node, const json_t *leases)
+static const json_t *find_named(const json_t *array, const char *name)
 {
-	json_t *gpus = json_array();
-	const json_t *device;
+	const json_t *object;
 	size_t i;
 
-	json_array_foreach (json_object_get(node, "devices"), i, device) {
+	json_array_foreach (array, i, object) {
+		if (strcmp(text_of(object, "name"), name) == 0)
+			return object;
+	}
+	return NULL;
+}
+
+/* The GPU of a lease of a machine that has it as a whole; NULL: it is none. */
+static const json_t *passed_by(const json_t *lease)
+{
+	const json_t *gpu = json_array_get(json_object_get(lease, "devices"), 0);
+
+	return clv_vm_of_holder(text_of(lease, "holder")) &&
+			       json_is_null(json_object_get(lease, "partition")) &&
+			       text_of(gpu, "pci_address")[0]
+		       ? gpu
+		       : NULL;
+}
+
+/* Whether a lease has the device of this address under another name. */
+static bool is_another_name(const json_t *device, const json_t *leases)
+{
+	const json_t *lease, *gpu;
+	size_t i;
+
+	json_array_foreach (json_object_get(leases, "items"), i, lease) {
+		gpu = passed_by(lease);
+		if (gpu &&
+			strcmp(text_of(gpu, "pci_address"),
+				text_of(device, "pci_address")) == 0 &&
+			strcmp(text_of(gpu, "name"), text_of(device, "name")) != 0)
+			return true;
+	}
+	return false;
+}
+
+/* A GPU that the node does not have, as a device of the node. */
+static json_t *passed_to_json(
+	const json_t *gpu, const json_t *devices, const json_t *leases)
+{
+	const char *name = text_of(gpu, "name");
+	const json_t *known = find_named(json_object_get(devices, "items"), name);
+	json_t *device = json_pack("{s:s, s:s, s:s, s:s, s:s, s:I}", "name", name, "uuid",
+		text_of(gpu, "uuid"), "model", text_of(known, "model"), "pci_address",
+		text_of(gpu, "pci_address"), "assignable", "none", "memory_bytes",
+		(json_int_t)number_of(known, "memory_bytes"));
+	json_t *object = gpu_to_json(device, leases);
+
+	json_decref(device);
+	return object;
+}
+
+json_t *clv_vm_gpus(const json_t *node, const json_t *devices, const json_t *leases)
+{
+	const json_t *in_node = json_object_get(node, "devices"), *device, *lease, *gpu;
+	json_t *gpus = json_array();
+	size_t i;
+
+	json_array_foreach (in_node, i, device) {
 		/* The processor, as OpenCL sees it. */
-		if (strcmp(text_of(device, "type"), "cpu") != 0)
+		if (strcmp(text_of(device, "type"), "cpu") != 0 &&
+			!is_another_name(device, leases))
 			json_array_append_new(gpus, gpu_to_json(device, leases));
+	}
+	json_array_foreach (json_object_get(leases, "items"), i, lease) {
+		gpu = passed_by(lease);
+		if (gpu && !find_named(in_node, text_of(gpu, "name")))
+			json_array_append_new(gpus, passed_to_json(gpu, devices, leases));
 	}
 	return gpus;
 }
