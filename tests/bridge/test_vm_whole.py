@@ -239,6 +239,19 @@ class Whole(Case):
                       done.stderr)
         self.assertIn("4711", done.stderr)
 
+    def test_hook_asks_for_little(self):
+        """The list of devices waits for the probe of OpenCL after the agent's start, and is read only
+        where a machine's partition is missing."""
+        seen = []
+        between = Between(self.node, lambda data: seen.append(data.split(b" HTTP")[0]) or data)
+        self.addCleanup(between.close)
+        env = {"CLEAVE_SOCKET": between.path}
+        self.libvirt.define("web")
+        self.ok("assign", "gpu1", "web")
+        self.assertEqual(Hook.hook(self, self.libvirt.xml("web"), **env).returncode, 0)
+        self.assertIn(b"GET /v1/node", seen)
+        self.assertNotIn(b"GET /v1/devices", seen)
+
     def test_open_in_a_process(self):
         """NVIDIA's driver never lets go of such a GPU, and libvirt would hang: a /proc/driver and a
         /dev of the test's stand in for that driver."""

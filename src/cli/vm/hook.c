@@ -57,25 +57,47 @@ static bool is_applying(struct clv_client *client)
 	return false;
 }
 
+static bool is_any_missing(const struct clv_vm_inventory *inventory)
+{
+	for (size_t i = 0; i < inventory->n_leases; i++) {
+		if (!clv_vm_find_partition(inventory, inventory->leases[i].partition))
+			return true;
+	}
+	return false;
+}
+
+/* After its start the agent answers for its devices only when all of its drivers have
+ * been probed; they are needed only for what the node does not show. */
+static int read_inventory(struct clv_client *client, struct clv_vm_inventory *ret,
+	struct clv_client_error *err)
+{
+	_cleanup_json_ json_t *node = NULL;
+	_cleanup_json_ json_t *devices = NULL;
+	_cleanup_json_ json_t *leases = NULL;
+	int r = clv_client_node(client, &node, err);
+
+	if (r >= 0)
+		r = clv_client_leases(client, &leases, err);
+	if (r >= 0)
+		r = clv_vm_inventory_read(node, NULL, leases, ret);
+	if (r < 0 || !is_any_missing(ret))
+		return r;
+	clv_vm_inventory_clear(ret);
+	r = clv_client_devices(client, &devices, err);
+	return r < 0 ? r : clv_vm_inventory_read(node, devices, leases, ret);
+}
+
 static int read_agent(const struct clv_common *common, struct clv_vm_inventory *ret,
 	bool *ret_is_applying, struct clv_client_error *err)
 {
 	const struct clv_client_options options = clv_cli_options(common, false);
 	_cleanup_client_ struct clv_client *client = NULL;
-	_cleanup_json_ json_t *node = NULL;
-	_cleanup_json_ json_t *devices = NULL;
-	_cleanup_json_ json_t *leases = NULL;
 	int r = clv_client_new(&options, &client, err);
 
 	if (r < 0)
 		return r;
 	*ret_is_applying = is_applying(client);
-	r = clv_client_node(client, &node, err);
-	if (r >= 0)
-		r = clv_client_devices(client, &devices, err);
-	if (r >= 0)
-		r = clv_client_leases(client, &leases, err);
-	return r < 0 ? r : clv_vm_inventory_read(node, devices, leases, ret);
+	return read_inventory(client, ret, err);
 }
 
 static const struct clv_vm_difference *find_obstacle(

@@ -45,7 +45,7 @@ struct clv_vm_inventory {
 	size_t n_leases;
 };
 
-/* node: GET /v1/node; devices: GET /v1/devices; leases: GET /v1/leases.  A GPU that a
+/* node: GET /v1/node; devices: GET /v1/devices, or NULL; leases: GET /v1/leases.  A GPU that a
  * running machine has is not in node, as its driver does not see it; it is there by its
  * lease, unless devices says that it is lost.  -ENOMEM.  The caller clears *ret. */
 int clv_vm_inventory_read(const json_t *node, const json_t *devices, const json_t *leases,
