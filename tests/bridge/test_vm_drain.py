@@ -294,8 +294,8 @@ class Running(Base):
         done = self.ok(*self.words("--yes", uri=self.there.uri))
         self.assertIn("1 running virtual machine without a partition stays here: virsh migrate ",
                       done.stderr)
-        self.assertIn("1 running virtual machine with a device of this host by a pool or virsh stays "
-                      "here, and cannot be migrated: shut it down", done.stderr)
+        self.assertIn("1 running virtual machine without a partition stays here: with a device of this "
+                      "host by virsh or a pool none can be migrated, shut those down", done.stderr)
         self.assertEqual(sorted(self.states(self.here)), ["own", "plain"])
 
     def test_runs_again(self):

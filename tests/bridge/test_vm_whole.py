@@ -253,7 +253,7 @@ class Whole(Case):
         self.assertNotIn(b"GET /v1/devices", seen)
 
     def test_open_in_a_process(self):
-        """NVIDIA's driver never lets go of such a GPU, and libvirt would hang: a /proc/driver and a
+        """NVIDIA's driver never releases such a GPU, and libvirt would hang: a /proc/driver and a
         /dev of the test's stand in for that driver."""
         self.libvirt.define("web")
         self.ok("assign", "gpu1", "web")

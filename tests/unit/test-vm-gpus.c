@@ -110,7 +110,7 @@ static void test_whole(void **state)
 	json_decref(gpus);
 }
 
-#define PASSED                                                                    \
+#define PASSED                                                                         \
 	"{\"items\": [{\"device\": \"gpu0\", \"command\": \"a\", \"partition\": null," \
 	" \"holder\": \"vm:" UUID "\", \"devices\": [{\"name\": \"gpu0\"," PCI         \
 	" \"uuid\": \"GPU-0\"}]}]}"

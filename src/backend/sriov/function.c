@@ -141,8 +141,8 @@ static int add_processes(const struct clv_openers *openers, const char *address,
 	return r < 0 ? r : add_openers_of_entries(openers, folder, "/dev/dri/", holders);
 }
 
-int clv_sriov_find_machine(const struct clv_openers *openers, const char *address,
-	struct clv_holders *ret)
+int clv_sriov_find_machine(
+	const struct clv_openers *openers, const char *address, struct clv_holders *ret)
 {
 	return add_processes(openers, address, "", ret);
 }

@@ -76,8 +76,8 @@ int clv_sriov_find_users(struct clv_sriov_backend *backend,
 
 /* Appends the processes of the machine that has the device itself, if one runs with it.
  * -ENOMEM */
-int clv_sriov_find_machine(const struct clv_openers *openers, const char *address,
-	struct clv_holders *ret);
+int clv_sriov_find_machine(
+	const struct clv_openers *openers, const char *address, struct clv_holders *ret);
 
 /* -EBUSY, with the users in err, if the function is in use. */
 int clv_sriov_check_unused(struct clv_sriov_backend *backend,

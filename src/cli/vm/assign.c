@@ -38,20 +38,10 @@ struct assign {
 
 /* --- Which --- */
 
-static size_t count_leases(
-	const struct clv_vm_session *session, const struct clv_vm_guest *guest)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < session->inventory.n_leases; i++)
-		n += strcmp(session->inventory.leases[i].vm, guest->config.uuid) == 0;
-	return n;
-}
-
 static size_t count_partitions(
 	const struct clv_vm_session *session, const struct clv_vm_guest *guest)
 {
-	size_t by_lease = count_leases(session, guest);
+	size_t by_lease = clv_vm_count_leases(&session->inventory, guest->config.uuid);
 	size_t by_xml = clv_vm_count_partitions(&guest->config);
 
 	return by_lease > by_xml ? by_lease : by_xml;

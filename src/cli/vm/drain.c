@@ -36,21 +36,9 @@ struct drain {
 
 /* --- The plan --- */
 
-/* Its first; NULL: none. */
-static const struct clv_vm_lease *lease_of(const struct drain *drain, const char *uuid)
-{
-	const struct clv_vm_inventory *inventory = &drain->here.inventory;
-
-	for (size_t i = 0; i < inventory->n_leases; i++) {
-		if (strcmp(inventory->leases[i].vm, uuid) == 0)
-			return &inventory->leases[i];
-	}
-	return NULL;
-}
-
 static bool has_lease(const struct drain *drain, const char *uuid)
 {
-	return lease_of(drain, uuid) != NULL;
+	return clv_vm_count_leases(&drain->here.inventory, uuid) > 0;
 }
 
 /* To the first host where it can be.  The caller ends the move. */
@@ -85,8 +73,9 @@ static int add_machine(struct drain *drain, const struct clv_vm_guest *guest)
 	return r;
 }
 
-/* Those that run here and are not moved, with devices of the host or without. */
-static size_t count_others(const struct drain *drain, bool has_devices)
+/* The host is not empty while machines run on it that are not moved, with a device of the
+ * host or without. */
+static void show_others(const struct drain *drain, bool has_device, const char *what)
 {
 	size_t n = 0;
 
@@ -95,28 +84,13 @@ static size_t count_others(const struct drain *drain, bool has_devices)
 
 		n += guest->is_running && clv_vm_host_is_local(guest) &&
 		     !has_lease(drain, guest->config.uuid) &&
-		     (guest->live.n_hostdevs > 0) == has_devices;
+		     (guest->live.n_hostdevs > 0) == has_device;
 	}
-	return n;
-}
-
-/* The host is not empty while they run. */
-static void show_others(const struct drain *drain)
-{
-	size_t n = count_others(drain, false);
-
 	if (n > 0)
 		clv_output_line(stderr,
-			"%zu running virtual machine%s without a partition stay%s here: "
-			"virsh migrate moves those",
-			n, n == 1 ? "" : "s", n == 1 ? "s" : "");
-	n = count_others(drain, true);
-	if (n > 0)
-		clv_output_line(stderr,
-			"%zu running virtual machine%s with a device of this host by a "
-			"pool or virsh stay%s here, and cannot be migrated: shut %s down",
-			n, n == 1 ? "" : "s", n == 1 ? "s" : "",
-			n == 1 ? "it" : "those");
+			"%zu running virtual machine%s without a "
+			"partition stay%s here: %s",
+			n, n == 1 ? "" : "s", n == 1 ? "s" : "", what);
 }
 
 /* What a libvirt that does not answer, or an XML that cannot be read, leaves out may be a
@@ -133,13 +107,11 @@ static int check_complete(const struct drain *drain)
 
 static const struct clv_vm_guest *find_here(const struct drain *drain, const char *uuid)
 {
-	for (size_t i = 0; i < drain->here.guests.n; i++) {
-		const struct clv_vm_guest *guest = &drain->here.guests.items[i];
+	const struct clv_vm_guests *guests = &drain->here.guests;
+	const struct clv_vm_guest *guest =
+		clv_vm_find_guest(guests->items, guests->n, uuid);
 
-		if (clv_vm_host_is_local(guest) && strcmp(guest->config.uuid, uuid) == 0)
-			return guest;
-	}
-	return NULL;
+	return guest && clv_vm_host_is_local(guest) ? guest : NULL;
 }
 
 static int fail_missing(const struct clv_vm_lease *lease)
@@ -196,22 +168,19 @@ static int plan(struct drain *drain)
 		return clv_cli_fail(CLV_EXIT_FAILED, "out of memory");
 	n_missing = show_missing(drain);
 	result = plan_all(drain, &n_failed);
-	if (!result && n_missing > 0)
+	if (n_missing > 0 && !result)
 		result = CLV_EXIT_NO_FIT;
-	if (n_failed > 0)
+	if (result)
 		return clv_cli_fail(result,
 			"nothing was moved, because %zu of %zu virtual machines cannot "
 			"be "
 			"moved: name another host too, or move the others with cleave vm "
 			"move",
-			n_failed, drain->n_machines);
-	if (n_missing > 0)
-		return clv_cli_fail(result,
-			"nothing was moved, because %zu lease%s %s of virtual machines "
-			"that libvirt does not have here",
-			n_missing, n_missing == 1 ? "" : "s",
-			n_missing == 1 ? "is" : "are");
-	show_others(drain);
+			n_failed + n_missing, drain->n_machines + n_missing);
+	show_others(drain, false, "virsh migrate moves those");
+	show_others(drain, true,
+		"with a device of this host by virsh or a pool none can be migrated, "
+		"shut those down");
 	return 0;
 }
 
@@ -269,7 +238,7 @@ static int move_machine(struct drain *drain, struct machine *machine)
 	if (r)
 		return r;
 	guest = find_here(drain, machine->uuid);
-	lease = lease_of(drain, machine->uuid);
+	lease = clv_vm_lease_of(&drain->here.inventory, machine->uuid);
 	if (lease)
 		r = guest ? move_guest(drain, guest) : fail_missing(lease);
 	machine->is_done = !r;

@@ -308,15 +308,6 @@ static int print_change(struct follow *follow, const struct clv_vm_guest *before
 	return r ? r : print_partitions(follow, before, after, AWAY);
 }
 
-static bool is_among(const struct clv_vm_guests *guests, const char *uuid)
-{
-	for (size_t i = 0; i < guests->n; i++) {
-		if (strcmp(guests->items[i].config.uuid, uuid) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* Of those at the URI that are not among the guests any more. */
 static int forget_gone(
 	struct follow *follow, const char *uri, const struct clv_vm_guests *guests)
@@ -326,7 +317,8 @@ static int forget_gone(
 	for (size_t i = follow->session.guests.n; i-- > 0 && r == 0;) {
 		struct clv_vm_guest *guest = &follow->session.guests.items[i];
 
-		if (strcmp(guest->uri, uri) != 0 || is_among(guests, guest->config.uuid))
+		if (strcmp(guest->uri, uri) != 0 ||
+			clv_vm_find_guest(guests->items, guests->n, guest->config.uuid))
 			continue;
 		r = print_away(follow, guest, "undefined");
 		forget(follow, guest);

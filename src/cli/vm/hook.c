@@ -57,15 +57,6 @@ static bool is_applying(struct clv_client *client)
 	return false;
 }
 
-static bool is_any_missing(const struct clv_vm_inventory *inventory)
-{
-	for (size_t i = 0; i < inventory->n_leases; i++) {
-		if (!clv_vm_find_partition(inventory, inventory->leases[i].partition))
-			return true;
-	}
-	return false;
-}
-
 /* After its start the agent answers for its devices only when all of its drivers have
  * been probed; they are needed only for what the node does not show. */
 static int read_inventory(struct clv_client *client, struct clv_vm_inventory *ret,
@@ -80,7 +71,7 @@ static int read_inventory(struct clv_client *client, struct clv_vm_inventory *re
 		r = clv_client_leases(client, &leases, err);
 	if (r >= 0)
 		r = clv_vm_inventory_read(node, NULL, leases, ret);
-	if (r < 0 || !is_any_missing(ret))
+	if (r < 0 || clv_vm_inventory_has_all(ret))
 		return r;
 	clv_vm_inventory_clear(ret);
 	r = clv_client_devices(client, &devices, err);
@@ -166,15 +157,8 @@ static struct verdict check_patiently(
 static void check_openers(const struct clv_vm_domain *domain, struct verdict *ret)
 {
 	struct clv_error err = {0};
-	int r = 0;
 
-	for (size_t i = 0; i < domain->n_hostdevs && r >= 0; i++) {
-		const struct clv_vm_hostdev *hostdev = &domain->hostdevs[i];
-
-		if (hostdev->is_managed && !hostdev->is_mdev)
-			r = clv_vm_check_openers(CLV_VM_PROC, hostdev->address, &err);
-	}
-	if (r >= 0)
+	if (clv_vm_check_domain_openers(CLV_VM_PROC, domain, &err) == 0)
 		return;
 	ret->code = CLV_EXIT_NO_FIT;
 	snprintf(ret->text, sizeof(ret->text), "%s", err.msg);

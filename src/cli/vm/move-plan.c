@@ -78,13 +78,11 @@ static int check_others(const struct clv_vm_move *move, struct clv_error *err)
 				"rename or undefine it there",
 				move->host, other->name, other->uuid);
 	}
-	for (size_t i = 0; i < move->there->inventory.n_leases; i++) {
-		if (strcmp(move->there->inventory.leases[i].vm, ours->uuid) == 0)
-			return clv_error_set(err, -EBUSY,
-				"%.100s has a lease of %.100s from a move that was "
-				"interrupted: cleave unassign %s there",
-				move->host, ours->name, ours->uuid);
-	}
+	if (clv_vm_count_leases(&move->there->inventory, ours->uuid) > 0)
+		return clv_error_set(err, -EBUSY,
+			"%.100s has a lease of %.100s from a move that was interrupted: "
+			"cleave unassign %s there",
+			move->host, ours->name, ours->uuid);
 	return 0;
 }
 

@@ -101,17 +101,6 @@ static int define_there(struct clv_vm_move *move, struct clv_error *err)
 		move->there->host, &move->moved, move->moved_definition, err);
 }
 
-static bool is_leased_there(const struct clv_vm_move *move, const char *id)
-{
-	const struct clv_vm_inventory *inventory = &move->there->inventory;
-
-	for (size_t i = 0; i < inventory->n_leases; i++) {
-		if (strcmp(inventory->leases[i].id, id) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* While the machine was not defined there, cleave vms --repair may have released its
  * leases. */
 static int note_there(struct clv_vm_move *move, struct clv_error *err)
@@ -122,7 +111,7 @@ static int note_there(struct clv_vm_move *move, struct clv_error *err)
 	for (size_t i = 0; i < move->n_pairs; i++) {
 		const struct clv_vm_pair *pair = &move->pairs[i];
 
-		if (!is_leased_there(move, pair->there.id))
+		if (!clv_vm_lease_by_id(&move->there->inventory, pair->there.id))
 			return clv_error_set(err, -EBUSY,
 				"the lease of %.100s on %.100s was released meanwhile: "
 				"try again",

@@ -105,11 +105,8 @@ static int unassign_one(struct unassign *unassign, const struct clv_vm_guest *gu
 static bool has_any(
 	const struct clv_vm_session *session, const struct clv_vm_guest *guest)
 {
-	for (size_t i = 0; i < session->inventory.n_leases; i++) {
-		if (strcmp(session->inventory.leases[i].vm, guest->config.uuid) == 0)
-			return true;
-	}
-	return clv_vm_count_partitions(&guest->config) > 0 ||
+	return clv_vm_count_leases(&session->inventory, guest->config.uuid) > 0 ||
+	       clv_vm_count_partitions(&guest->config) > 0 ||
 	       clv_vm_count_partitions(&guest->live) > 0;
 }
 
@@ -119,12 +116,10 @@ static const struct clv_vm_lease *find_orphan(
 {
 	for (size_t i = 0; i < session->inventory.n_leases; i++) {
 		const struct clv_vm_lease *lease = &session->inventory.leases[i];
-		bool is_defined = false;
 
-		for (size_t k = 0; k < session->guests.n; k++)
-			is_defined |= strcmp(session->guests.items[k].config.uuid,
-					      lease->vm) == 0;
-		if (!is_defined && session->guests.is_complete &&
+		if (!clv_vm_find_guest(
+			    session->guests.items, session->guests.n, lease->vm) &&
+			session->guests.is_complete &&
 			(strcmp(lease->vm, name) == 0 ||
 				strcmp(lease->command, name) == 0))
 			return lease;

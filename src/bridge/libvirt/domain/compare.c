@@ -80,7 +80,7 @@ static int add(struct clv_vm_differences *list, struct clv_vm_difference differe
 	return 0;
 }
 
-static const struct clv_vm_guest *find_guest(
+const struct clv_vm_guest *clv_vm_find_guest(
 	const struct clv_vm_guest *guests, size_t n, const char *uuid)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -156,10 +156,9 @@ static int compare_foreign(const struct clv_vm_inventory *inventory,
 		difference.kind = CLV_VM_DEVICE_WITHOUT_LEASE;
 	else if (!partition || difference.lease)
 		return 0; /* not cleave's, or its own: see CLV_VM_LEASE_NOT_IN_CONFIG */
-	else if (partition->is_whole &&
-		 (is_in_use(difference.guest, partition) ||
-			 is_of_other_pool(
-				 difference.guest, partition, difference.hostdev)))
+	else if (partition->is_whole && (is_in_use(difference.guest, partition) ||
+						is_of_other_pool(difference.guest,
+							partition, difference.hostdev)))
 		difference.kind = CLV_VM_DEVICE_IN_USE;
 	else if (partition->is_whole)
 		return 0; /* given by virsh, or by a pool */
@@ -206,7 +205,7 @@ int clv_vm_compare(const struct clv_vm_inventory *inventory,
 	for (size_t i = 0; i < inventory->n_leases && r == 0; i++) {
 		const struct clv_vm_lease *lease = &inventory->leases[i];
 		const struct clv_vm_guest *guest =
-			find_guest(guests, n_guests, lease->vm);
+			clv_vm_find_guest(guests, n_guests, lease->vm);
 
 		if (guest || is_complete)
 			r = compare_lease(inventory, lease, guest, ret);

@@ -55,6 +55,10 @@ struct clv_vm_differences {
 	size_t n;
 };
 
+/* NULL: none has this UUID. */
+const struct clv_vm_guest *clv_vm_find_guest(
+	const struct clv_vm_guest *guests, size_t n, const char *uuid);
+
 const char *clv_vm_difference_to_string(enum clv_vm_difference_kind kind);
 enum clv_vm_repair clv_vm_difference_repair(enum clv_vm_difference_kind kind);
 /* Whether the machine must not start: a function is not there or not its own. */

@@ -132,8 +132,8 @@ static struct clv_vm_partition *append_whole(struct clv_vm_inventory *inventory,
 	return whole;
 }
 
-/* The agent's reason, which for a GPU in use names no holder; and whatever the agent says,
- * a GPU with parts is none: a machine would take them from their programs. */
+/* The agent's reason, which for a GPU in use names no holder; and whatever the agent
+ * says, a GPU with parts is none: a machine would take them from their programs. */
 static void explain_whole(struct clv_vm_partition *whole, const json_t *device)
 {
 	const char *why = strcmp(text_of(device, "assignable"), "none") == 0
@@ -311,8 +311,8 @@ static void add_user(struct clv_vm_partition *whole, const json_t *lease, const 
 /* A GPU whose driver does not show it may be in the node by another name, as sysfs shows
  * it, while its lease is of the name that the driver's device has.  So the address
  * decides. */
-static void hold_at(struct clv_vm_inventory *inventory, const char *address,
-	const json_t *lease)
+static void hold_at(
+	struct clv_vm_inventory *inventory, const char *address, const json_t *lease)
 {
 	char who[80];
 
@@ -414,4 +414,32 @@ const struct clv_vm_lease *clv_vm_lease_on(
 			return &inventory->leases[i];
 	}
 	return NULL;
+}
+
+const struct clv_vm_lease *clv_vm_lease_of(
+	const struct clv_vm_inventory *inventory, const char *uuid)
+{
+	for (size_t i = 0; i < inventory->n_leases; i++) {
+		if (strcmp(inventory->leases[i].vm, uuid) == 0)
+			return &inventory->leases[i];
+	}
+	return NULL;
+}
+
+size_t clv_vm_count_leases(const struct clv_vm_inventory *inventory, const char *uuid)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < inventory->n_leases; i++)
+		n += strcmp(inventory->leases[i].vm, uuid) == 0;
+	return n;
+}
+
+bool clv_vm_inventory_has_all(const struct clv_vm_inventory *inventory)
+{
+	for (size_t i = 0; i < inventory->n_leases; i++) {
+		if (!clv_vm_find_partition(inventory, inventory->leases[i].partition))
+			return false;
+	}
+	return true;
 }

@@ -45,16 +45,17 @@ struct clv_vm_inventory {
 	size_t n_leases;
 };
 
-/* node: GET /v1/node; devices: GET /v1/devices, or NULL; leases: GET /v1/leases.  A GPU that a
- * running machine has is not in node, as its driver does not see it; it is there by its
- * lease, unless devices says that it is lost.  -ENOMEM.  The caller clears *ret. */
+/* node: GET /v1/node; devices: GET /v1/devices, or NULL; leases: GET /v1/leases.  A GPU
+ * that a running machine has is not in node, as its driver does not see it; it is there
+ * by its lease, unless devices says that it is lost.  -ENOMEM.  The caller clears *ret.
+ */
 int clv_vm_inventory_read(const json_t *node, const json_t *devices, const json_t *leases,
 	struct clv_vm_inventory *ret);
 void clv_vm_inventory_clear(struct clv_vm_inventory *inventory);
 #define _cleanup_inventory_ CLV_CLEANUP(clv_vm_inventory_clear)
 
-/* NULL: there is none.  Of two names of one GPU, that with a machine's lease is the one at
- * its address. */
+/* NULL: there is none.  Of two names of one GPU, that with a machine's lease is the one
+ * at its address. */
 const struct clv_vm_partition *clv_vm_find_partition(
 	const struct clv_vm_inventory *inventory, const char *name);
 const struct clv_vm_partition *clv_vm_partition_at(
@@ -63,6 +64,12 @@ const struct clv_vm_lease *clv_vm_lease_by_id(
 	const struct clv_vm_inventory *inventory, const char *id);
 const struct clv_vm_lease *clv_vm_lease_on(
 	const struct clv_vm_inventory *inventory, const char *partition);
+/* The first lease of a machine; NULL: it has none. */
+const struct clv_vm_lease *clv_vm_lease_of(
+	const struct clv_vm_inventory *inventory, const char *uuid);
+size_t clv_vm_count_leases(const struct clv_vm_inventory *inventory, const char *uuid);
+/* Whether the partition of each lease is there. */
+bool clv_vm_inventory_has_all(const struct clv_vm_inventory *inventory);
 
 /* "vm:UUID" of a lease's holder; NULL: it is of no virtual machine. */
 #define CLV_VM_HOLDER_PREFIX "vm:"
