@@ -55,6 +55,13 @@ class Room(Services):
         self.assertIn(f"b: others give way: {self.name}-a-1 of {self.name} is asked to stop", said)
         self.assertEqual(len(self.containers()), 1)
 
+    def test_of_one_that_starts(self):
+        """`cleave up` waits for what starts: once it is idle it gives way."""
+        one, two = free_port(), free_port()
+        self.slow_down("run", "sleep 8")
+        self.up(a=self.sleeper(one, "a"), b=self.sleeper(two, "b"))
+        self.assertIn("gives way", self.said())
+
     def test_of_another_project(self):
         one, two = free_port(), free_port()
         self.up(a=self.sleeper(one, "a"))

@@ -116,6 +116,33 @@ static enum outcome worst(const json_t *status)
 	return found;
 }
 
+/* Whether a replica of any service starts or stops: once it has, another service may have
+ * room. */
+static bool is_in_progress(const json_t *status)
+{
+	static const char *const states[] = {
+		"creating", "starting", "draining", "removing"};
+	const json_t *service, *replica;
+	size_t i, j;
+
+	json_array_foreach (json_object_get(status, "services"), i, service) {
+		json_array_foreach (json_object_get(service, "replicas"), j, replica) {
+			for (size_t k = 0; k < CLV_ARRAY_SIZE(states); k++) {
+				if (strcmp(states[k], clv_json_text(replica, "state")) ==
+					0)
+					return true;
+			}
+		}
+	}
+	return false;
+}
+
+/* Whether nothing better is to be expected of the services than what was looked at. */
+static bool is_bad(const json_t *status, enum outcome outcome)
+{
+	return outcome == FAILING || (outcome == NO_ROOM && !is_in_progress(status));
+}
+
 static int report(const struct clv_project *project, const json_t *status, int code)
 {
 	json_t *service;
@@ -154,7 +181,7 @@ int clv_follow_up(const struct clv_project *project, json_int_t after)
 				project->folder);
 		after = print_new(status, after);
 		outcome = worst(status);
-		n_bad = outcome == NO_ROOM || outcome == FAILING ? n_bad + 1 : 0;
+		n_bad = is_bad(status, outcome) ? n_bad + 1 : 0;
 		if (outcome == DONE)
 			return report(project, status, CLV_EXIT_OK);
 		if (outcome == FAILED || n_bad > LOOKS_MAX)
