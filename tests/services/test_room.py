@@ -5,6 +5,8 @@ usage: test_room.py CLEAVE CLEAVED GATES [unittest arguments]
 """
 import json
 import os
+import signal
+import socket
 import sys
 import unittest
 
@@ -61,6 +63,60 @@ class Room(Services):
         self.slow_down("run", "sleep 8")
         self.up(a=self.sleeper(one, "a"), b=self.sleeper(two, "b"))
         self.assertIn("gives way", self.said())
+
+    def begin_to_ask(self, **request):
+        """As another supervisor asks this one."""
+        asked = socket.socket(socket.AF_UNIX)
+        self.addCleanup(asked.close)
+        asked.connect(self.kept("control.sock"))
+        asked.sendall(json.dumps(request).encode())
+        return asked
+
+    @staticmethod
+    def answer_to(asked):
+        return json.loads(b"".join(iter(lambda: asked.recv(65536), b"")))
+
+    def ask(self, **request):
+        return self.answer_to(self.begin_to_ask(**request))
+
+    def test_one_that_is_asked_after_a_request(self):
+        """Its requests since the last look count, and it stays."""
+        one = free_port()
+        # Ten seconds without a request are ten seconds.
+        self.env["CLEAVE_SERVICES_MINUTE"] = "60s"
+        self.up(a=self.sleeper(one, "a"))
+        request = {"do": "give way", "leases": [f"{self.name}-a-1"], "for": "other/service"}
+
+        def spare():
+            return self.ask(do="status", after=0)["services"][0]["spare"]
+        self.wait_until(spare, "an idle service")
+        self.who(one)
+        self.assertEqual(self.ask(**request), {"given": 0})
+        self.assertNotIn("gives way", self.said())
+        self.wait_until(lambda: not spare(), "a look at the request")
+        self.wait_until(spare, "an idle service")
+        self.assertEqual(self.ask(**request), {"given": 1})
+        self.wait_until(lambda: self.status()["a"]["state"] == "asleep", "sleep")
+
+    def test_one_that_is_wanted_again(self):
+        """A replica that is to stop, and has not yet, stays where its service is scaled."""
+        port = free_port()
+        many = self.service(port, **{"x-cleave": {"share": .3, "memory": "100M"},
+                                     "x-omnistrate-capabilities": self.scaling()})
+        self.up(many=many)
+        self.cleave("scale", "many=2")
+        self.wait_until(lambda: self.ask(do="status", after=0)["services"][0]["spare"], "an idle service")
+        before, load = self.containers(), Load(port)
+        supervisor = self.supervisor()
+        os.kill(supervisor, signal.SIGSTOP)
+        asked = [self.begin_to_ask(**{"do": "give way", "leases": before[1:], "for": "other/service"}),
+                 self.begin_to_ask(do="scale", service="many", replicas=2)]
+        os.kill(supervisor, signal.SIGCONT)
+        self.assertEqual([self.answer_to(each) for each in asked], [{"given": 1}, {}])
+        self.wait_until(lambda: "stays" in self.said(), "the replica that stays")
+        self.assertEqual(self.status()["many"]["state"], "ready")
+        self.assertEqual(self.containers(), before)
+        self.assertEqual(load.end().failures, [])
 
     def test_of_another_project(self):
         one, two = free_port(), free_port()

@@ -315,6 +315,15 @@ static void give_way(struct clv_unit *unit, const json_t *leases, const char *fo
 	}
 }
 
+/* By the figures of now: those of the last look are up to a second old. */
+static bool is_still_idle(struct clv_unit *unit, uint32_t n, uint64_t *ret_idle_ns)
+{
+	uint64_t now_ns = clv_clock_ns();
+
+	clv_unit_look(unit);
+	return unit->looked_ns >= now_ns && clv_unit_spare(unit, ret_idle_ns) >= n;
+}
+
 json_t *clv_supervisor_give_way(struct clv_supervisor *supervisor, const json_t *request)
 {
 	const json_t *leases = json_object_get(request, "leases");
@@ -325,7 +334,7 @@ json_t *clv_supervisor_give_way(struct clv_supervisor *supervisor, const json_t 
 		uint32_t n = count_of(unit, leases);
 		uint64_t idle_ns = 0;
 
-		if (n == 0 || clv_unit_spare(unit, &idle_ns) < n)
+		if (n == 0 || !is_still_idle(unit, n, &idle_ns))
 			continue;
 		give_way(unit, leases, text_of(request, "for"), idle_ns);
 		n_given += n;

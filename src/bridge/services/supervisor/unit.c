@@ -404,6 +404,37 @@ static bool may_start(const struct clv_unit *unit, uint64_t now_ns)
 	       !has_given_up(unit) && has_dependencies(unit);
 }
 
+static bool goes(const struct clv_replica *replica)
+{
+	return replica->phase == CLV_PHASE_ENDED ||
+	       replica->phase == CLV_PHASE_DRAINING ||
+	       replica->phase == CLV_PHASE_REMOVING;
+}
+
+/* A service that has given way, and then is wanted again, keeps those of its replicas that
+ * still get requests.  The one that moves has another one in its place. */
+static void take_back(struct clv_unit *unit)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < CLV_PROXY_SLOTS_MAX; i++)
+		n += unit->replicas[i] && !unit->replicas[i]->is_leaving &&
+		     !goes(unit->replicas[i]);
+	for (size_t i = 0; i < CLV_PROXY_SLOTS_MAX && n < unit->scaler.wanted; i++) {
+		struct clv_replica *replica = unit->replicas[i];
+
+		if (!replica || !replica->is_leaving ||
+			replica->phase != CLV_PHASE_SERVING ||
+			(unit->move.state == CLV_MOVE_BEGUN &&
+				strcmp(unit->move.name, replica->name) == 0))
+			continue;
+		replica->is_leaving = false;
+		n++;
+		clv_supervisor_say(unit->of, unit, "stays",
+			"%s is wanted again before it has stopped", replica->name);
+	}
+}
+
 static void roll(struct clv_unit *unit, uint64_t now_ns)
 {
 	struct clv_rollout_replica views[CLV_PROXY_SLOTS_MAX];
@@ -419,6 +450,8 @@ static void roll(struct clv_unit *unit, uint64_t now_ns)
 		.has_room = now_ns >= unit->no_room_until_ns || is_moving,
 	};
 
+	if (!is_ending)
+		take_back(unit);
 	for (size_t i = 0; i < CLV_PROXY_SLOTS_MAX; i++) {
 		if (!unit->replicas[i])
 			continue;
