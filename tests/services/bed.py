@@ -107,6 +107,7 @@ class Load(threading.Thread):
 class Bed(unittest.TestCase):
     minute = "1s"  # of the files' settings
     has_agent = True
+    agent_options = ()
 
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="clv-svc-")
@@ -155,7 +156,7 @@ class Bed(unittest.TestCase):
         self.agent = subprocess.Popen(
             [PROGRAMS["cleaved"], "--runtime-dir", os.path.dirname(self.socket), "--state-dir",
              os.path.join(self.folder, "state"), "--lock-dir", self.folder, "--foreground",
-             f"--ready-fd={write_end}"], pass_fds=[write_end], env=self.env,
+             f"--ready-fd={write_end}", *self.agent_options], pass_fds=[write_end], env=self.env,
             stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(write_end)
         self.assertEqual(os.read(ready, 1), b"1")

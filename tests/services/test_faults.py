@@ -73,6 +73,30 @@ class Faults(Services):
         self.cleave("down", self.name)
         self.assertIn(name, self.cleave("ps").stdout)
 
+    def test_lease_of_another_user(self):
+        """It has the name and the command of a replica's, and is not taken for it."""
+        self.stop_agent()
+        self.agent_options = ("--system",)
+        self.start_agent()
+        for folder in (self.folder, os.path.dirname(self.socket)):
+            os.chmod(folder, 0o755)
+        name = f"{self.name}-web-1"
+        asked = {"name": name, "command": f"cleave up {self.name}", "share": .01, "keep": True}
+        code = ("import http.client, socket, sys; c = http.client.HTTPConnection('localhost');"
+                "c.sock = socket.socket(socket.AF_UNIX); c.sock.connect(sys.argv[1]);"
+                "c.request('POST', '/v1/leases', sys.argv[2], {'Content-Type': 'application/json'});"
+                "a = c.getresponse(); print(a.read()); sys.exit(a.status != 201)")
+        subprocess.run(["/usr/bin/python3", "-c", code, self.socket, json.dumps(asked)], user=65534,
+                       check=True, stdout=subprocess.DEVNULL)
+        self.up(web=self.service(**{"x-cleave": SHARE}))
+
+        def leases():
+            listed = json.loads(self.cleave("ps", "-o", "json").stdout)["items"]
+            return {(each["name"], each["uid"]): each["share"] for each in listed}
+        self.assertEqual(leases(), {(name, 65534): .01, (name, 0): SHARE["share"]})
+        self.cleave("down", self.name)
+        self.assertEqual(leases(), {(name, 65534): .01})
+
     def test_port_that_is_taken(self):
         """It is reported, and opened once it is free."""
         with socket.socket() as other:

@@ -116,11 +116,30 @@ static enum clv_lease_result result_of(const json_t *lease)
 	return state && strcmp(state, "active") == 0 ? CLV_LEASE_GIVEN : CLV_LEASE_QUEUED;
 }
 
+bool clv_leases_is_of_user(const json_t *lease)
+{
+	return json_integer_value(json_object_get(lease, "uid")) == geteuid();
+}
+
 static bool is_ours(const struct clv_leases *leases, const json_t *lease)
 {
 	const char *command = json_string_value(json_object_get(lease, "command"));
 
-	return command && strcmp(command, leases->command) == 0;
+	return command && strcmp(command, leases->command) == 0 &&
+	       clv_leases_is_of_user(lease);
+}
+
+/* The user's lease of the name, or NULL: each user has names of its own. */
+static json_t *find_own(struct clv_leases *leases, const char *name)
+{
+	json_t *lease = NULL;
+
+	if (clv_client_lease(leases->client, name, &lease, NULL) < 0)
+		return NULL;
+	if (clv_leases_is_of_user(lease))
+		return lease;
+	json_decref(lease);
+	return NULL;
 }
 
 enum clv_lease_result clv_leases_give(struct clv_leases *leases,
@@ -137,7 +156,8 @@ enum clv_lease_result clv_leases_give(struct clv_leases *leases,
 		request.device = device;
 	if (connect_agent(leases, err) < 0)
 		return CLV_LEASE_REFUSED;
-	if (clv_client_lease(leases->client, name, &lease, NULL) < 0 &&
+	lease = find_own(leases, name);
+	if (!lease &&
 		clv_client_lease_create(leases->client, &request, &lease, &why) < 0) {
 		check_connection(leases, &why);
 		take_error(err, &why);

@@ -45,6 +45,9 @@ int clv_leases_survey(struct clv_leases *leases, json_t **ret_leases,
 	json_t **ret_devices, struct clv_error *err);
 /* Of the last look, by name; NULL: there is none.  Borrowed until the next look. */
 const json_t *clv_leases_find(const struct clv_leases *leases, const char *name);
+/* Whether the lease is of this process's user.  An administrator sees those of all, whose
+ * names and commands are free texts. */
+bool clv_leases_is_of_user(const json_t *lease);
 /* The names of the project's leases of the last look, at most room. */
 size_t clv_leases_names(
 	const struct clv_leases *leases, const char **ret_names, size_t room);
