@@ -163,6 +163,17 @@ class Room(Services):
         self.assertEqual(self.said().count("gives way"), 1)
         self.assertEqual(len(self.ready("many")), 1)
 
+    def test_not_for_who_waits(self):
+        """What becomes free on a device for which a lease waits already would be that one's."""
+        one = free_port()
+        few = self.service(**{"x-cleave": {"share": .4, "memory": "100M"}})
+        self.up(a=self.sleeper(one, share=.3), few=few)
+        self.start("reserve", "--name", "big", "--share", ".9", "--memory", "100M", "--wait")
+        self.wait_until(lambda: "queued" in self.cleave("ps").stdout, "the queue")
+        self.up(code=75, a=self.sleeper(one, share=.3), few={**few, "deploy": {"replicas": 2}})
+        self.assertNotIn("gives way", self.said())
+        self.assertEqual(self.status()["a"]["state"], "ready")
+
     def test_not_for_nothing(self):
         """Where even all idle services would not be enough none stops."""
         one = free_port()

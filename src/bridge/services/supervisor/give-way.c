@@ -77,6 +77,7 @@ struct survey {
 		const char *project, *name;
 		double idle_s;
 	} owners[CLV_GIVE_WAY_LEASES_MAX];
+	bool has_leaving; /* a lease that is as good as free */
 	json_t *all_leases, *all_devices;
 };
 
@@ -136,16 +137,47 @@ static uint32_t ppm_of(double part)
 	return part > 0 ? (uint32_t)(part * CLV_PPM + .5) : 0;
 }
 
-static void add_place(struct survey *survey, const struct clv_service_device *wanted,
-	const json_t *device)
+/* A lease of the service that waits in the queue. */
+static bool is_own_queued(const struct clv_unit *unit, const json_t *lease)
 {
+	const struct clv_replica *replica =
+		clv_supervisor_find_replica(unit->of, text_of(lease, "name"));
+
+	return clv_leases_is_of_user(lease) && replica && replica->unit == unit;
+}
+
+/* Whether what becomes free on the device is for leases of others, before the service. */
+static bool is_waited_for(
+	const struct survey *survey, const struct clv_unit *unit, const char *device)
+{
+	double own = 0, others = 0;
+	json_t *lease;
+	size_t i;
+
+	json_array_foreach (survey->all_leases, i, lease) {
+		double at = number_of(lease, "queue_position");
+		double *first = is_own_queued(unit, lease) ? &own : &others;
+
+		if (strcmp(text_of(lease, "state"), "queued") != 0 ||
+			strcmp(text_of(lease, "device"), device) != 0)
+			continue;
+		*first = *first == 0 || at < *first ? at : *first;
+	}
+	return others > 0 && (own == 0 || others < own);
+}
+
+static void add_place(
+	struct survey *survey, const struct clv_unit *unit, const json_t *device)
+{
+	const struct clv_service_device *wanted = &unit->service->device;
 	uint64_t bytes = bytes_of(device, "memory_bytes"),
 		 promised = bytes_of(device, "memory_promised_bytes");
 	uint32_t ppm = ppm_of(number_of(device, "share_promised"));
 	struct clv_give_way_place *place;
 	struct clv_share need;
 
-	if (!suits(wanted, device) || need_of(wanted, bytes, &need) < 0)
+	if (!suits(wanted, device) || need_of(wanted, bytes, &need) < 0 ||
+		is_waited_for(survey, unit, text_of(device, "name")))
 		return;
 	place = CLV_APPEND(survey->places, survey->room.n_places);
 	if (!place)
@@ -168,7 +200,8 @@ static const json_t *find_lease(
 
 	json_array_foreach (survey->all_leases, i, lease) {
 		if (strcmp(text_of(lease, "name"), name) != 0 ||
-			strcmp(text_of(lease, "state"), "active") != 0)
+			strcmp(text_of(lease, "state"), "active") != 0 ||
+			!clv_leases_is_of_user(lease))
 			continue;
 		for (size_t k = 0; k < survey->room.n_places; k++) {
 			if (strcmp(survey->devices[k], text_of(lease, "device")) == 0) {
@@ -209,6 +242,7 @@ static void add_replica(struct survey *survey, const char *project, const json_t
 	if (!lease)
 		return;
 	if (leaves(replica)) {
+		survey->has_leaving = true;
 		survey->places[place].free_ppm += promise_of(lease);
 		survey->places[place].free_bytes += bytes_of(lease, "memory_bytes");
 		return;
@@ -251,21 +285,23 @@ static void add_service(struct survey *survey, const struct clv_round *round,
 }
 
 static int read_survey(struct survey *survey, const struct clv_round *round,
-	const struct clv_service_device *wanted)
+	const struct clv_unit *unit)
 {
 	json_t *project, *service, *device;
 	struct clv_error err;
 	size_t i, j;
 
 	if (clv_leases_survey(round->of->leases, &survey->all_leases,
-		    &survey->all_devices, &err) < 0)
+		    &survey->all_devices, &err) < 0) {
+		clv_log_debug("%s", err.msg);
 		return -1;
+	}
 	survey->devices = calloc(
 		json_array_size(survey->all_devices) + 1, sizeof(*survey->devices));
 	if (!survey->devices)
 		return -1;
 	json_array_foreach (survey->all_devices, i, device)
-		add_place(survey, wanted, device);
+		add_place(survey, unit, device);
 	json_array_foreach (round->projects, i, project) {
 		json_array_foreach (json_object_get(project, "services"), j, service)
 			add_service(survey, round, text_of(project, "project"), service);
@@ -357,6 +393,20 @@ static void set_text(struct clv_unit *unit, bool is_promised, const char *text)
 	clv_text_make_printable(unit->giving_way); /* a character may be cut */
 }
 
+/* The next round chooses others, or the same. */
+static void take_answer(
+	const struct clv_round *round, const char *project, const json_t *answer)
+{
+	struct clv_unit *unit = unit_of(round);
+	char text[sizeof(unit->giving_way)];
+
+	if (!unit || number_of(answer, "given") >= 1)
+		return;
+	snprintf(text, sizeof(text), "%s was asked to give way, and needs its own",
+		project);
+	set_text(unit, false, text);
+}
+
 static void on_answer(void *userdata, struct clv_peer_call *call, json_t *answer);
 
 static void ask(
@@ -393,6 +443,7 @@ static void ask_to_stop(struct clv_round *round, const struct survey *survey,
 		"{s:s, s:o, s:s}", "do", "give way", "leases", leases, "for", for_whom);
 	if (strcmp(project, supervisor->project.name) == 0) {
 		answer = clv_supervisor_give_way(supervisor, request);
+		take_answer(round, project, answer);
 		json_decref(answer);
 	} else if (clv_project_find(project, &other, NULL) >= 0) {
 		ask(round, &other, request);
@@ -417,6 +468,9 @@ static void carry_out(struct clv_round *round, const struct survey *survey,
 	struct clv_unit *unit = unit_of(round);
 	char text[sizeof(unit->giving_way)];
 
+	snprintf(text, sizeof(text), "%s%s gives way", survey->owners[chosen[0]].name,
+		n > 1 ? " and others" : "");
+	set_text(unit, true, text);
 	for (size_t i = 0; i < n; i++) {
 		const char *project = survey->owners[chosen[i]].project;
 
@@ -427,9 +481,38 @@ static void carry_out(struct clv_round *round, const struct survey *survey,
 		if (is_first_of_project(survey, chosen, i))
 			ask_to_stop(round, survey, chosen, n, project);
 	}
-	snprintf(text, sizeof(text), "%s%s gives way", survey->owners[chosen[0]].name,
-		n > 1 ? " and others" : "");
-	set_text(unit, true, text);
+}
+
+/* Up to two seconds after it asked for room: it may have got some, or want none. */
+static bool still_needs_room(const struct clv_unit *unit)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < CLV_PROXY_SLOTS_MAX; i++) {
+		const struct clv_replica *replica = unit->replicas[i];
+
+		n += replica && !replica->is_leaving &&
+		     (replica->phase == CLV_PHASE_CREATING ||
+			     replica->phase == CLV_PHASE_WARMING ||
+			     replica->phase == CLV_PHASE_SERVING);
+	}
+	return unit->needs_room && !unit->of->is_ending && !unit->is_removed &&
+	       n < unit->scaler.wanted;
+}
+
+/* The agent has given a lease which the next tick takes. */
+static bool has_got_room(const struct survey *survey, const struct clv_unit *unit)
+{
+	size_t place;
+
+	for (size_t i = 0; i < CLV_PROXY_SLOTS_MAX; i++) {
+		const struct clv_replica *replica = unit->replicas[i];
+
+		if (replica && replica->phase == CLV_PHASE_QUEUED &&
+			find_lease(survey, replica->name, &place))
+			return true;
+	}
+	return false;
 }
 
 static void choose(struct clv_round *round)
@@ -441,13 +524,18 @@ static void choose(struct clv_round *round)
 
 	round->has_chosen = true;
 	forget_calls(round);
-	if (unit && read_survey(&survey, round, &unit->service->device) >= 0) {
+	if (unit && still_needs_room(unit) && read_survey(&survey, round, unit) >= 0 &&
+		!has_got_room(&survey, unit)) {
 		n = clv_give_way_choose(&survey.room, chosen);
 		if (n > 0)
 			carry_out(round, &survey, chosen, (size_t)n);
 		else if (n < 0)
 			set_text(unit, false, "no idle service could make room");
+		else if (!survey.has_leaving)
+			set_text(unit, false, "");
 	}
+	if (unit)
+		unit->needs_room = false;
 	clear_survey(&survey);
 }
 
@@ -464,8 +552,8 @@ static void on_answer(void *userdata, struct clv_peer_call *call, json_t *answer
 	round->n_open--;
 	if (!round->has_chosen && json_is_object(answer))
 		json_array_append(round->projects, answer);
-	else if (round->has_chosen && number_of(answer, "given") < 1)
-		clv_log_debug("%s gives no way", clv_peer_get_project(call));
+	else if (round->has_chosen)
+		take_answer(round, clv_peer_get_project(call), answer);
 	if (round->n_open == 0)
 		set_timer(round, 0);
 }
@@ -541,6 +629,5 @@ void clv_supervisor_make_room(struct clv_supervisor *supervisor)
 		return;
 	supervisor->n_rounds++;
 	supervisor->round_ns = now_ns;
-	unit->needs_room = false;
 	begin(supervisor, unit);
 }
