@@ -57,6 +57,17 @@ class Move(Services):
         self.cleave("move", new, before[name])
         self.assertEqual(sorted(self.leases().values()), sorted(before.values()))
 
+    def test_one_after_the_other(self):
+        """Each move tells of its own replica, also where that is not in the last slot."""
+        port = free_port()
+        self.up(web=self.web(port, n=2, share=.2))
+        for name, device in sorted(self.leases().items()):
+            before = self.leases()
+            done = self.cleave("move", name, self.other(device))
+            new, = set(self.leases()) - set(before)
+            self.assertIn(f"web: moved: {name} to {self.other(device)}: {new}\n", done.stdout)
+            self.assertEqual(self.leases()[new], self.other(device))
+
     def test_long_requests_end_first(self):
         port = free_port()
         self.up(web=self.web(port, environment={"VERSION": "1"}))
@@ -104,11 +115,14 @@ class Move(Services):
 
     def test_refusals(self):
         port = free_port()
-        self.up(web=self.web(port), plain=self.service())
+        once = self.service(command=["true"], restart="no", **{"x-cleave": {"share": .1, "memory": "100M"}})
+        self.up(web=self.web(port), plain=self.service(), once=once)
         (name, device), = self.leases().items()
         for words, code, text in (
                 (("none", "gpu1"), 64, "no service has a replica 'none'"),
                 ((f"{self.name}-plain-1", "gpu1"), 125, "plain has no device"),
+                ((f"{self.name}-once-1", "gpu1"), 125, "does not run"),
+                ((name, device), 125, f"{name} is on {device} already"),
                 ((name, "gpu7"), 125, "gpu7"),
                 ((name,), 64, "")):
             self.assertIn(text, self.cleave("move", *words, code=code).stderr)

@@ -4,8 +4,15 @@
  * no room, the old one stays (replica.c). */
 #include "bridge/services/supervisor/supervisor.h"
 
+#include "base/clock.h"
+#include "base/duration.h"
+#include "base/text.h"
+
 #include <stdio.h>
 #include <string.h>
+
+/* It is begun only where a replica may start at once. */
+#define STARTED_WITHIN_NS (60 * CLV_NS_PER_S)
 
 static json_t *refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
@@ -31,6 +38,7 @@ static const char *text_of(const json_t *object, const char *key)
 static json_t *check(const struct clv_replica *replica, const char *device)
 {
 	const struct clv_unit *unit = replica->unit;
+	const json_t *lease = clv_leases_find(unit->of->leases, replica->name);
 	const char *name = unit->service->name;
 
 	if (!unit->service->device.is_given)
@@ -41,7 +49,12 @@ static json_t *check(const struct clv_replica *replica, const char *device)
 			unit->service->device.device, name);
 	if (!device[0] || strlen(device) >= sizeof(unit->move.device))
 		return refuse("name a device: cleave devices lists them");
-	if (unit->of->is_ending || clv_unit_is_busy(unit))
+	if (strcmp(device, text_of(lease, "device")) == 0)
+		return refuse("%s is on %s already", replica->name, device);
+	if (unit->is_complete || replica->phase != CLV_PHASE_SERVING)
+		return refuse("%s does not run: only what runs can move", replica->name);
+	if (unit->of->is_ending || clv_unit_is_busy(unit) ||
+		!clv_unit_may_start(unit, clv_clock_ns()))
 		return refuse("%s is being changed: try again when cleave services "
 			      "shows it ready or asleep",
 			name);
@@ -63,7 +76,10 @@ json_t *clv_supervisor_move(struct clv_supervisor *supervisor, const json_t *req
 	if (refusal)
 		return refusal;
 	unit = replica->unit;
-	unit->move = (struct clv_move){.state = CLV_MOVE_BEGUN};
+	unit->move = (struct clv_move){
+		.state = CLV_MOVE_BEGUN,
+		.since_ns = clv_clock_ns(),
+	};
 	strcpy(unit->move.name, replica->name);
 	strcpy(unit->move.device, device);
 	replica->is_leaving = true;
@@ -73,25 +89,65 @@ json_t *clv_supervisor_move(struct clv_supervisor *supervisor, const json_t *req
 	return json_object();
 }
 
-void clv_unit_end_move(struct clv_unit *unit)
+void clv_unit_forget_move(struct clv_unit *unit)
 {
-	const struct clv_replica *moved = NULL;
-
-	if (unit->move.state != CLV_MOVE_BEGUN)
-		return;
+	unit->move.state = CLV_MOVE_NONE;
 	for (size_t i = 0; i < CLV_PROXY_SLOTS_MAX; i++) {
-		const struct clv_replica *replica = unit->replicas[i];
-
-		if (replica && replica->is_leaving)
-			return;
-		if (replica && replica->is_moved)
-			moved = replica;
+		if (unit->replicas[i])
+			unit->replicas[i]->is_leaving = false;
 	}
-	/* It was stopped for another reason before the new one had started. */
-	unit->move.state = moved ? CLV_MOVE_DONE : CLV_MOVE_FAILED;
-	if (!moved)
-		snprintf(unit->move.why, sizeof(unit->move.why),
-			"it ended before another one had started");
-	clv_supervisor_say(unit->of, unit, moved ? "moved" : "not moved", "%s to %s: %s",
-		unit->move.name, unit->move.device, moved ? moved->name : unit->move.why);
+}
+
+void clv_unit_give_up_move(
+	struct clv_unit *unit, enum clv_move_state state, const char *why)
+{
+	struct clv_replica *old =
+		clv_supervisor_find_replica(unit->of, unit->move.name);
+
+	unit->move.state = state;
+	snprintf(unit->move.why, sizeof(unit->move.why), "%s", why);
+	clv_text_make_printable(unit->move.why); /* a character may be cut */
+	if (old)
+		old->is_leaving = false;
+	clv_supervisor_say(unit->of, unit, "not moved", "%s to %s: %s", unit->move.name,
+		unit->move.device, unit->move.why);
+}
+
+bool clv_replica_is_moving(const struct clv_replica *replica)
+{
+	const struct clv_unit *unit = replica->unit;
+	const struct clv_replica *old =
+		clv_supervisor_find_replica(unit->of, unit->move.name);
+
+	return unit->move.state == CLV_MOVE_BEGUN &&
+	       strcmp(replica->name, unit->move.next) == 0 && old &&
+	       old->phase == CLV_PHASE_SERVING;
+}
+
+static void finish(struct clv_unit *unit, const struct clv_replica *old)
+{
+	/* It has ended before by itself, and the new one became ready all the same. */
+	if (old && old->is_leaving)
+		return;
+	unit->move.state = CLV_MOVE_DONE;
+	clv_supervisor_say(unit->of, unit, "moved", "%s to %s: %s", unit->move.name,
+		unit->move.device, unit->move.next);
+}
+
+void clv_unit_end_move(struct clv_unit *unit, uint64_t now_ns)
+{
+	const struct clv_move *move = &unit->move;
+	const struct clv_replica *old, *next;
+
+	if (move->state != CLV_MOVE_BEGUN)
+		return;
+	old = clv_supervisor_find_replica(unit->of, move->name);
+	next = clv_supervisor_find_replica(unit->of, move->next);
+	if (next && next->phase == CLV_PHASE_SERVING)
+		finish(unit, old);
+	else if (!next && !old)
+		clv_unit_give_up_move(unit, CLV_MOVE_FAILED,
+			"it ended before another one was ready");
+	else if (!next && now_ns - move->since_ns > STARTED_WITHIN_NS)
+		clv_unit_give_up_move(unit, CLV_MOVE_FAILED, "no other one could start");
 }

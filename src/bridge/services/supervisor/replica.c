@@ -88,32 +88,6 @@ static void leave_proxy(const struct clv_replica *replica)
 		clv_log_debug("%s: %s", replica->name, err.msg);
 }
 
-/* Nothing is left of the move but the replica that was to go. */
-static void give_up_move(
-	struct clv_unit *unit, enum clv_move_state state, const char *why)
-{
-	unit->move.state = state;
-	snprintf(unit->move.why, sizeof(unit->move.why), "%s", why);
-	clv_text_make_printable(unit->move.why); /* a character may be cut */
-	for (size_t i = 0; i < CLV_PROXY_SLOTS_MAX; i++) {
-		if (unit->replicas[i])
-			unit->replicas[i]->is_leaving = false;
-	}
-	clv_supervisor_say(unit->of, unit, "not moved", "%s to %s: %s", unit->move.name,
-		unit->move.device, unit->move.why);
-}
-
-/* Whether the replica is the new one of a move, and the old one is still there. */
-static bool is_moving(const struct clv_replica *replica)
-{
-	const struct clv_unit *unit = replica->unit;
-	const struct clv_replica *old =
-		clv_supervisor_find_replica(unit->of, unit->move.name);
-
-	return replica->is_moved && unit->move.state == CLV_MOVE_BEGUN && old &&
-	       old->phase == CLV_PHASE_SERVING;
-}
-
 /* It ended or failed, for this reason. */
 static void end(struct clv_replica *replica, bool has_failed, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -134,8 +108,8 @@ static void end(struct clv_replica *replica, bool has_failed, const char *format
 	set_phase(replica, CLV_PHASE_ENDED);
 	if (!has_failed)
 		return;
-	if (is_moving(replica)) {
-		give_up_move(unit, CLV_MOVE_FAILED, replica->why);
+	if (clv_replica_is_moving(replica)) {
+		clv_unit_give_up_move(unit, CLV_MOVE_FAILED, replica->why);
 		return;
 	}
 	clv_backoff_fail(&unit->backoff, clv_clock_ns());
@@ -483,8 +457,8 @@ static void have_no_room(struct clv_replica *replica, const char *why)
 {
 	struct clv_unit *unit = replica->unit;
 
-	if (is_moving(replica)) {
-		give_up_move(unit, CLV_MOVE_NO_ROOM, why);
+	if (clv_replica_is_moving(replica)) {
+		clv_unit_give_up_move(unit, CLV_MOVE_NO_ROOM, why);
 		clv_replica_free(replica);
 		return;
 	}
@@ -516,7 +490,7 @@ static void get_lease(struct clv_replica *replica)
 {
 	struct clv_unit *unit = replica->unit;
 	bool may_wait = clv_unit_n_serving(unit) == 0;
-	const char *device = is_moving(replica) ? unit->move.device : NULL;
+	const char *device = clv_replica_is_moving(replica) ? unit->move.device : NULL;
 	struct clv_error err;
 
 	switch (clv_leases_give(unit->of->leases, service_of(replica), replica->name,
@@ -553,7 +527,9 @@ void clv_replica_start(struct clv_unit *unit, unsigned slot, uint64_t generation
 
 	if (!replica)
 		return;
-	replica->is_moved = unit->move.state == CLV_MOVE_BEGUN;
+	/* The first one after the begin is the move's. */
+	if (unit->move.state == CLV_MOVE_BEGUN && !unit->move.next[0])
+		strcpy(unit->move.next, replica->name);
 	if (service_of(replica)->device.is_given)
 		get_lease(replica);
 	else

@@ -77,7 +77,7 @@ static int take_service(
 		unit->is_complete = false;
 		unit->backoff = (struct clv_backoff){0};
 		/* All its replicas are replaced, wherever. */
-		unit->move.state = CLV_MOVE_NONE;
+		clv_unit_forget_move(unit);
 	}
 	/* An update that was undone is tried again, also to the same file. */
 	unit->is_undone = false;
@@ -224,7 +224,7 @@ static int on_tick(sd_event_source *source, uint64_t at_us, void *userdata)
 		look(supervisor);
 	for (size_t i = 0; i < supervisor->n_units; i++) {
 		clv_unit_tick(supervisor->units[i], now_ns, is_look);
-		clv_unit_end_move(supervisor->units[i]);
+		clv_unit_end_move(supervisor->units[i], now_ns);
 	}
 	drop_removed(supervisor);
 	clv_supervisor_make_room(supervisor);

@@ -55,7 +55,6 @@ struct clv_replica {
 	uint32_t n_removals; /* that failed */
 	bool has_lease;      /* has had one */
 	bool is_leaving;     /* it stops as those of an earlier generation do */
-	bool is_moved;       /* it takes the place of one that moves */
 	bool has_failed;     /* it ended before it was ready, or unasked */
 	bool is_healthy;     /* a health check has succeeded, before it was ready */
 	char why[256];       /* it ended */
@@ -73,7 +72,9 @@ enum clv_move_state {
 struct clv_move {
 	enum clv_move_state state;
 	char name[CLV_ENGINE_NAME_MAX]; /* the replica that goes */
+	char next[CLV_ENGINE_NAME_MAX]; /* that takes its place; "": not started yet */
 	char device[64];
+	uint64_t since_ns;
 	char why[256]; /* not done */
 };
 
@@ -205,6 +206,8 @@ bool clv_unit_is_busy(const struct clv_unit *unit);
 /* When its next step can come, if nothing else happens: now_ns, or later where it waits
  * for a time. */
 uint64_t clv_unit_next_ns(const struct clv_unit *unit, uint64_t now_ns);
+/* Whether a replica may start now. */
+bool clv_unit_may_start(const struct clv_unit *unit, uint64_t now_ns);
 /* Opens its ports, and those of a changed file. */
 void clv_unit_bind(struct clv_unit *unit);
 /* Asks the proxy for figures. */
@@ -240,8 +243,15 @@ void clv_round_free(struct clv_round *round);
 
 /* {"lease", "device"}: a replica moves.  Returns an answer for control.sock. */
 json_t *clv_supervisor_move(struct clv_supervisor *supervisor, const json_t *request);
-/* Tells of a move that is complete. */
-void clv_unit_end_move(struct clv_unit *unit);
+/* Tells of a move that is complete, or cannot be. */
+void clv_unit_end_move(struct clv_unit *unit, uint64_t now_ns);
+/* Nothing is left of the move but the replica that was to go. */
+void clv_unit_give_up_move(
+	struct clv_unit *unit, enum clv_move_state state, const char *why);
+/* The service has changed: nothing is to go for the sake of a move. */
+void clv_unit_forget_move(struct clv_unit *unit);
+/* Whether the replica is the new one of a move, and the old one is still there. */
+bool clv_replica_is_moving(const struct clv_replica *replica);
 
 /* --- peers.c --- */
 

@@ -398,7 +398,7 @@ static void carry_out(struct clv_unit *unit, struct clv_rollout_step step,
 	}
 }
 
-static bool may_start(const struct clv_unit *unit, uint64_t now_ns)
+bool clv_unit_may_start(const struct clv_unit *unit, uint64_t now_ns)
 {
 	return now_ns >= unit->backoff.until_ns && now_ns >= unit->no_room_until_ns &&
 	       !has_given_up(unit) && has_dependencies(unit);
@@ -458,7 +458,7 @@ static void roll(struct clv_unit *unit, uint64_t now_ns)
 		replicas[look.n] = unit->replicas[i];
 		views[look.n++] = clv_replica_view(unit->replicas[i], now_ns);
 	}
-	look.may_start = may_start(unit, now_ns);
+	look.may_start = clv_unit_may_start(unit, now_ns);
 	/* An update without room may stop an old replica all the same. */
 	if (!look.has_room && clv_rollout_is_updating(&unit->rollout, &look))
 		look.may_start = now_ns >= unit->backoff.until_ns;
