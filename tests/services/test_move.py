@@ -160,11 +160,22 @@ class Move(Services):
         self.assertEqual(self.leases(), before)
 
     def test_supervisor_that_is_killed(self):
-        """One of both stays, and requests are answered throughout."""
+        """The next one goes on with the move, and requests are answered throughout."""
+        self.kill_in_a_move()
+
+    def test_supervisor_that_is_killed_later(self):
+        """The same where the new one's slot is before the old one's, and a second replica could stay."""
+        self.kill_in_a_move(1, **{"x-omnistrate-capabilities": {"autoscaling": {
+            "minReplicas": 1, "maxReplicas": 3, "idleMinutesBeforeScalingDown": 10000}}})
+
+    def kill_in_a_move(self, n_before=0, **keys):
         port = free_port()
         slow = {"test": ["CMD", "sh", "-c", "sleep 2"], "interval": "5s", "timeout": "60s"}
-        self.up(web=self.web(port, healthcheck=slow))
+        self.up(web=self.web(port, healthcheck=slow, **keys))
         (name, device), = self.leases().items()
+        for _ in range(n_before):
+            self.cleave("move", name, self.other(device))
+            (name, device), = self.leases().items()
         load = Load(port)
         move = self.start_move(name, self.other(device))
         self.wait_until(lambda: len(self.containers()) == 2, "the new one")
@@ -173,7 +184,9 @@ class Move(Services):
         self.supervise()
         self.wait_until(lambda: self.status().get("web", {}).get("state") == "ready", "the supervisor")
         self.wait_until(lambda: len(self.containers()) == 1, "one of both")
+        self.wait_until(lambda: len(self.leases()) == 1, "one lease")
         self.assertEqual(sorted(self.leases()), self.containers())
+        self.assertEqual(list(self.leases().values()), [self.other(device)])
         self.assertEqual(load.end().failures, [])
 
     def start_move(self, *words):

@@ -121,7 +121,9 @@ bool clv_replica_is_moving(const struct clv_replica *replica)
 
 	return unit->move.state == CLV_MOVE_BEGUN &&
 	       strcmp(replica->name, unit->move.next) == 0 && old &&
-	       old->phase == CLV_PHASE_SERVING;
+	       (old->phase == CLV_PHASE_SERVING ||
+		       /* a supervisor has just begun to look at it */
+		       old->phase == CLV_PHASE_WARMING);
 }
 
 static void finish(struct clv_unit *unit, const struct clv_replica *old)

@@ -489,8 +489,8 @@ static bool is_wanted(const struct clv_unit *unit)
 static void get_lease(struct clv_replica *replica)
 {
 	struct clv_unit *unit = replica->unit;
-	bool may_wait = clv_unit_n_serving(unit) == 0;
 	const char *device = clv_replica_is_moving(replica) ? unit->move.device : NULL;
+	bool may_wait = clv_unit_n_serving(unit) == 0 && !device;
 	struct clv_error err;
 
 	switch (clv_leases_give(unit->of->leases, service_of(replica), replica->name,

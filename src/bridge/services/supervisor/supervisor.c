@@ -302,6 +302,7 @@ static void take_numbers(struct clv_supervisor *supervisor, bool fresh)
 
 		for (size_t k = 0; k < CLV_PROXY_SLOTS_MAX; k++)
 			n += unit->replicas[k] != NULL;
+		n -= clv_unit_recall_leaving(unit);
 		if (n > 0 && unit->service->autoscaling.yaml &&
 			n >= unit->scaling.min_replicas)
 			clv_scaler_start(

@@ -284,6 +284,8 @@ void clv_supervisor_clear(struct clv_supervisor *supervisor);
 int clv_supervisor_keep(struct clv_supervisor *supervisor, struct clv_error *err);
 /* Reads that of the supervisor before. */
 void clv_supervisor_recall(struct clv_supervisor *supervisor);
+/* Marks the replicas that were to stop.  Returns how many replicas fewer there will be. */
+uint32_t clv_unit_recall_leaving(struct clv_unit *unit);
 /* Gives a service what was kept of it. */
 void clv_unit_recall(struct clv_unit *unit, bool fresh, uint64_t now_ns);
 
