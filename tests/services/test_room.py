@@ -143,6 +143,22 @@ class Room(Services):
         self.wait_until(lambda: self.status()["b"]["state"] == "ready", "room")
         self.assertEqual(self.who(two)["version"], "b")
 
+    def test_agent_that_is_away(self):
+        """A lease that cannot be released, because no agent answers, is released once one does."""
+        one, two = free_port(), free_port()
+        self.up(a=self.sleeper(one, "a"))
+        works = self.slow_down("rm", f"touch {self.folder}/asked; while ! test -e {self.folder}/go; do "
+                               "sleep .1; done")
+        self.start("up", self.file(a=self.sleeper(one, "a"), b=self.sleeper(two, "b")))
+        self.wait_until(lambda: os.path.exists(os.path.join(self.folder, "asked")), "the end of a")
+        self.stop_agent(signal.SIGKILL)
+        self.write("go", "")
+        self.wait_until(lambda: "a lease stays" in self.said(), "a lease that stays")
+        works()
+        self.start_agent()
+        self.wait_until(lambda: self.status()["b"]["state"] == "ready", "room")
+        self.assertEqual(self.who(two)["version"], "b")
+
     def test_down_to_the_minimum(self):
         """A replica beyond it stops, under load, and the last one does not."""
         one, two = free_port(), free_port()

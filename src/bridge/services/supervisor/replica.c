@@ -139,6 +139,28 @@ static bool may_try_again(const struct clv_replica *replica)
 	return !replica->unit->of->is_ending || replica->n_removals < REMOVALS_AT_END;
 }
 
+/* Returns whether the replica is gone: as long as it has its lease nobody else gets the
+ * room. */
+static bool end_lease(struct clv_replica *replica)
+{
+	struct clv_supervisor *supervisor = replica->unit->of;
+	struct clv_error err;
+
+	if (!replica->has_lease ||
+		clv_leases_end(supervisor->leases, replica->name, &err) >= 0)
+		return true;
+	if (!may_try_again(replica)) {
+		clv_supervisor_leave(
+			supervisor, replica->unit, "a lease stays", replica->name, &err);
+		return true;
+	}
+	if (replica->n_removals++ == 0)
+		clv_supervisor_say(supervisor, replica->unit, "a lease stays",
+			"%s: %.300s; it is tried again", replica->name, err.msg);
+	set_phase(replica, CLV_PHASE_REMOVING);
+	return false;
+}
+
 static void on_removed(void *userdata, int code, const char *output, const char *why)
 {
 	struct clv_replica *replica = userdata;
@@ -158,10 +180,8 @@ static void on_removed(void *userdata, int code, const char *output, const char 
 		clv_supervisor_leave(supervisor, replica->unit, "a container stays",
 			replica->name, &err);
 	}
-	if (replica->has_lease &&
-		clv_leases_end(supervisor->leases, replica->name, &err) < 0)
-		clv_supervisor_leave(
-			supervisor, replica->unit, "a lease stays", replica->name, &err);
+	if (!end_lease(replica))
+		return;
 	clv_replica_free(replica);
 	clv_supervisor_hurry(supervisor);
 }
