@@ -65,12 +65,15 @@ def make_image(path):
 
 
 class Load(threading.Thread):
-    """Requests one after another, over one connection or one each; failures are kept."""
+    """Requests one after another, over one connection or one each; failures are kept, and who
+    answered. The proxy repeats a GET that is cut off, and no POST."""
 
-    def __init__(self, port, path="/", keep_alive=False):
+    def __init__(self, port, path="/", keep_alive=False, method="GET"):
         super().__init__(daemon=True)
+        self.method = method
         self.port, self.path, self.keep_alive = port, path, keep_alive
         self.n, self.failures, self.versions, self.stops = 0, [], [], False
+        self.names = set()
         self.start()
 
     def run(self):
@@ -79,13 +82,15 @@ class Load(threading.Thread):
             try:
                 if connection is None:
                     connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
-                connection.request("GET", self.path)
+                connection.request(self.method, self.path)
                 answer = connection.getresponse()
                 body = answer.read()
                 if answer.status != 200:
                     self.failures.append((answer.status, body))
                 else:
-                    version = json.loads(body)["version"]
+                    told = json.loads(body)
+                    version = told["version"]
+                    self.names.add(told["name"])
                     if not self.versions or self.versions[-1] != version:
                         self.versions.append(version)
                 if not self.keep_alive or answer.getheader("Connection") == "close":

@@ -66,6 +66,8 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
+    do_POST = do_GET
+
     def stream(self, n):
         self.send_response(200)
         self.send_header("Transfer-Encoding", "chunked")

@@ -42,7 +42,7 @@ class Move(Services):
         self.up(web=self.web(port, n=2))
         before = self.leases()
         name = sorted(before)[0]
-        loads = [Load(port), Load(port, keep_alive=True)]
+        loads = [Load(port, method="POST"), Load(port, keep_alive=True, method="POST")]
         done = self.cleave("move", name, self.other(before[name]))
         self.assertIn(f"web: moves: {name} to {self.other(before[name])}, by cleave move", done.stdout)
         self.assertIn(f"web: moved: {name} to", done.stdout)
@@ -72,11 +72,12 @@ class Move(Services):
         port = free_port()
         self.up(web=self.web(port, environment={"VERSION": "1"}))
         (name, device), = self.leases().items()
-        load = Load(port, path="/wait?ms=3000")
+        before = self.who(port)["name"]
+        load = Load(port, path="/wait?ms=3000", method="POST")
         self.wait_until(lambda: self.status()["web"]["in_flight"], "a request")
         load.stops = True
         self.cleave("move", name, self.other(device))
-        self.assertEqual((load.end().failures, load.n), ([], 1))
+        self.assertEqual((load.end().failures, load.n, load.names), ([], 1, {before}))
 
     def test_no_room(self):
         """The old one stays, and nothing else is changed, neither by idle services."""
@@ -85,7 +86,7 @@ class Move(Services):
         (name, device), = self.leases().items()
         self.cleave("reserve", "--socket", self.socket, "--name", "other", "--share", ".6",
                     "--memory", "100M", "--device", self.other(device))
-        load = Load(port)
+        load = Load(port, method="POST")
         done = self.cleave("move", name, self.other(device), code=75)
         self.assertIn(f"{name} was not moved, and serves where it was:", done.stderr)
         self.assertEqual(load.end().failures, [])
@@ -105,11 +106,11 @@ class Move(Services):
         self.up(web=web)
         (name, device), = self.leases().items()
         self.write("flag", "set")
-        load = Load(port)
+        load = Load(port, method="POST")
         done = self.cleave("move", name, self.other(device), code=125)
         self.assertIn("exit code 4", done.stderr)
-        self.wait_until(lambda: self.containers() == [name], "the end of the new one")
-        self.assertEqual(self.leases(), {name: device})
+        self.wait_until(lambda: self.leases() == {name: device}, "the end of the new one")
+        self.assertEqual(self.containers(), [name])
         self.assertEqual(load.end().failures, [])
         self.assertEqual(self.status()["web"]["state"], "ready")
 
@@ -143,7 +144,7 @@ class Move(Services):
             self.cleave("move", name, "gpu1")
             name, = set(self.leases()) - {f"{self.name}-a-1"}
         self.assertEqual(self.leases()[name], "gpu1")
-        load = Load(ports[1])
+        load = Load(ports[1], method="POST")
         ask = ("--socket", self.socket, "--share", ".9", "--memory", "100M")
         keep = ("--keep", f"{self.name}-a-1")
         self.assertIn("--apply moves them", self.cleave("defrag", *ask, *keep).stderr)
@@ -176,7 +177,7 @@ class Move(Services):
         for _ in range(n_before):
             self.cleave("move", name, self.other(device))
             (name, device), = self.leases().items()
-        load = Load(port)
+        load = Load(port, method="POST")
         move = self.start_move(name, self.other(device))
         self.wait_until(lambda: len(self.containers()) == 2, "the new one")
         os.kill(self.supervisor(), signal.SIGKILL)

@@ -106,7 +106,7 @@ class Room(Services):
         self.up(many=many)
         self.cleave("scale", "many=2")
         self.wait_until(lambda: self.ask(do="status", after=0)["services"][0]["spare"], "an idle service")
-        before, load = self.containers(), Load(port)
+        before, load = self.containers(), Load(port, method="POST")
         supervisor = self.supervisor()
         os.kill(supervisor, signal.SIGSTOP)
         asked = [self.begin_to_ask(**{"do": "give way", "leases": before[1:], "for": "other/service"}),
@@ -132,7 +132,7 @@ class Room(Services):
     def test_one_that_is_busy_stays(self):
         one, two = free_port(), free_port()
         self.up(a=self.sleeper(one))
-        load = Load(one, path="/wait?ms=100")
+        load = Load(one, path="/wait?ms=100", method="POST")
         self.wait_until(lambda: self.status()["a"]["in_flight"], "a request")
         self.cleave("up", self.file(a=self.sleeper(one), b=self.sleeper(two, "b", timeout="3s")), code=75)
         self.assertIn("no idle service could make room", self.status()["b"]["failure"])
@@ -166,7 +166,7 @@ class Room(Services):
                                     "x-omnistrate-capabilities": self.scaling()})
         self.up(many=many)
         self.cleave("scale", "many=2")
-        load = Load(one)
+        load = Load(one, method="POST")
         few = self.service(two, environment={"VERSION": "few"},
                            **{"x-cleave": {"share": .5, "memory": "100M"}})
         self.up(many=many, few=few)

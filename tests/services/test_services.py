@@ -210,7 +210,7 @@ class Front(Services):
         port = free_port()
         web = self.service(port, deploy={"replicas": 2})
         self.up(web=web)
-        loads = [Load(port), Load(port, keep_alive=True)]
+        loads = [Load(port, method="POST"), Load(port, keep_alive=True, method="POST")]
         for n in (1, 2, 1):
             self.cleave("scale", f"web={n}")
             self.assertEqual(len(self.ready()), n)
@@ -255,7 +255,7 @@ class Front(Services):
     def test_streams_end_before_a_replica_does(self):
         port = free_port()
         self.up(web=self.service(port, environment={"VERSION": "1"}))
-        stream = Load(port, path="/wait?ms=3000")
+        stream = Load(port, path="/wait?ms=3000", method="POST")
         self.wait_until(lambda: self.status()["web"]["in_flight"] > 0, "a request")
         stream.stops = True
         self.up(web=self.service(port, environment={"VERSION": "2"}))
@@ -272,7 +272,7 @@ class Updates(Services):
                 keys = {"deploy": {"replicas": 2, "update_config": {"order": order}},
                         "x-cleave": {"share": .2}}
                 self.up(web=self.service(port, environment={"VERSION": "1"}, **keys))
-                load = Load(port)
+                load = Load(port, method="POST")
                 self.up(web=self.service(port, environment={"VERSION": "2"}, **keys))
                 self.assertEqual(self.who(port)["version"], "2")
                 self.assertEqual({each["generation"] for each in self.ready()},
@@ -285,7 +285,7 @@ class Updates(Services):
     def test_update_that_fails(self):
         port = free_port()
         self.up(web=self.service(port, environment={"VERSION": "1"}))
-        load = Load(port)
+        load = Load(port, method="POST")
         done = self.up(web=self.service(port, environment={"VERSION": "2", "FAILS": "1"}), code=125)
         self.assertIn("the update was undone", done.stderr)
         self.assertIn("exit code 3: started 2", done.stderr)
@@ -346,7 +346,7 @@ class Kills(Services):
         web = self.service(port, deploy={"replicas": 2}, **{"x-cleave": {"share": .2}})
         self.up(web=web)
         before = self.containers()
-        load = Load(port)
+        load = Load(port, method="POST")
         os.kill(self.supervisor(), signal.SIGKILL)
         self.assertEqual(self.who(port)["version"], "")
         done = self.cleave("scale", "web=1", code=69)
@@ -372,7 +372,7 @@ class Kills(Services):
         port = free_port()
         keys = {"x-cleave": {"share": .2}}
         self.up(web=self.service(port, environment={"VERSION": "0"}, **keys))
-        load = Load(port)
+        load = Load(port, method="POST")
         for i in (1, 2):
             before = self.said().count("\n")
             path = self.file(web=self.service(port, environment={"VERSION": str(i)}, **keys))
