@@ -3,7 +3,7 @@
  * leaves its program in the container; what has the variable in its environment is that
  * program, and what it has started.  A process can keep the reader of its environment
  * waiting, by a page of a file system of its own, for instance: so only those of the
- * container are read, by a child that can be ended. */
+ * container are read, by a process that nobody waits for. */
 #include "bridge/services/engine/exec.h"
 
 #include "base/cleanup.h"
@@ -11,7 +11,7 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <poll.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@
 #define ENVIRONMENT_MAX_BYTES (4u << 20)
 /* Programs may start others meanwhile. */
 #define ROUNDS 5u
-#define WITHIN_MS 1000
+#define WITHIN_S 1
 
 static bool has_mark(const char *text, size_t n_bytes, const char *mark)
 {
@@ -85,40 +85,56 @@ static bool end_marked(const struct stat *namespace, const char *mark)
 	return found;
 }
 
-/* In the child, without the supervisor's lock and sockets. */
-static void end_all(const struct stat *namespace, const char *mark)
+/* In a process that is nobody's child: it may be waiting in the kernel for what a process
+ * of the container does not give it, and then nothing ends it. */
+static void end_all(const struct stat *namespace, const char *mark, int done_fd)
 {
-	close_range(3, ~0U, 0);
+	sigset_t none;
+
+	/* Without the supervisor's lock and sockets. */
+	dup2(done_fd, 3);
+	close_range(4, ~0U, 0);
+	signal(SIGALRM, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	alarm(WITHIN_S);
 	for (unsigned i = 0; i < ROUNDS && end_marked(namespace, mark); i++)
 		continue;
 	_exit(0);
 }
 
-static void await(pid_t child)
+/* The child ends at once, and its own one has the pipe. */
+static int begin(const struct stat *namespace, const char *mark)
 {
-	_cleanup_close_ int pidfd = (int)syscall(SYS_pidfd_open, child, 0);
-	struct pollfd wait = {.fd = pidfd, .events = POLLIN};
+	int fds[2];
+	pid_t child;
 
-	if (pidfd < 0 || poll(&wait, 1, WITHIN_MS) != 1)
-		kill(child, SIGKILL);
-	while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return -1;
+	child = fork();
+	if (child == 0) {
+		if (fork() == 0)
+			end_all(namespace, mark, fds[1]);
+		_exit(0);
+	}
+	close(fds[1]);
+	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
 		continue;
+	return fds[0];
 }
 
-void clv_engine_end_exec(const char *name, pid_t first)
+int clv_engine_end_exec(const char *name, pid_t first)
 {
 	_cleanup_free_ char *mark = NULL;
 	struct stat namespace, own;
-	pid_t child;
 
 	/* Not where the container has that of the machine. */
 	if (!read_namespace(first, &namespace) || !read_namespace(getpid(), &own) ||
-		(namespace.st_ino == own.st_ino && namespace.st_dev == own.st_dev) ||
-		asprintf(&mark, CLV_ENGINE_EXEC_MARK "=%s", name) < 0)
-		return;
-	child = fork();
-	if (child == 0)
-		end_all(&namespace, mark);
-	if (child > 0)
-		await(child);
+		(namespace.st_ino == own.st_ino && namespace.st_dev == own.st_dev))
+		return -1;
+	if (asprintf(&mark, CLV_ENGINE_EXEC_MARK "=%s", name) < 0) {
+		mark = NULL;
+		return -1;
+	}
+	return begin(&namespace, mark);
 }

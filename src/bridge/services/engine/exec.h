@@ -8,5 +8,7 @@
 
 /* Ends what clv_engine_exec() has started in a container and what that has started: the
  * end of podman's command does not.  first: a process of the container; only processes of
- * its PID namespace are looked at.  Waits for a second at most. */
-void clv_engine_end_exec(const char *name, pid_t first);
+ * its PID namespace are looked at.  Does not wait: returns a descriptor, of the caller,
+ * that becomes readable when it is done, within a second or so, or -1 if there is nothing
+ * to do.  Where the kernel cannot end the reader of a process it takes longer. */
+int clv_engine_end_exec(const char *name, pid_t first);

@@ -28,6 +28,7 @@
 #define FIRST_TESTS_EVERY_NS (CLV_NS_PER_S / 2)
 #define CONNECT_WITHIN_NS CLV_NS_PER_S
 #define WORDS_MAX_BYTES 160
+#define STRAY_WITHIN_NS (5 * CLV_NS_PER_S)
 #define REMOVE_AGAIN_NS (2 * CLV_NS_PER_S)
 #define REMOVALS_AT_END 5u
 
@@ -128,6 +129,8 @@ void clv_replica_free(struct clv_replica *replica)
 	clv_job_free(replica->test);
 	forget_process(replica);
 	end_probe(replica);
+	if (replica->ending_fd >= 0)
+		close(replica->ending_fd);
 	free(replica->hosts);
 	free(replica);
 }
@@ -466,6 +469,7 @@ static struct clv_replica *new_replica(
 	replica->generation = generation;
 	replica->pidfd = -1;
 	replica->probe_fd = -1;
+	replica->ending_fd = -1;
 	replica->has_lease = service_of(replica)->device.is_given;
 	snprintf(replica->name, sizeof(replica->name), "%s-%s-%u", unit->of->project.name,
 		unit->service->name, slot + 1);
@@ -665,6 +669,29 @@ static void on_tested(void *userdata, int code, const char *output, const char *
 		replica->n_test_failures, *why ? why : "without a word");
 }
 
+/* What a test that was late has started in the container is ended. */
+static void end_stray(struct clv_replica *replica)
+{
+	if (replica->ending_fd >= 0)
+		close(replica->ending_fd);
+	replica->ending_fd = clv_engine_end_exec(replica->name, replica->pid);
+	replica->ending_ns = clv_clock_ns();
+}
+
+/* The next test would be taken for what is being ended. */
+static bool is_ending_stray(struct clv_replica *replica, uint64_t now_ns)
+{
+	struct pollfd wait = {.fd = replica->ending_fd, .events = POLLIN};
+
+	if (replica->ending_fd < 0)
+		return false;
+	if (poll(&wait, 1, 0) == 0 && now_ns - replica->ending_ns < STRAY_WITHIN_NS)
+		return true;
+	close(replica->ending_fd);
+	replica->ending_fd = -1;
+	return false;
+}
+
 static void test(struct clv_replica *replica, uint64_t now_ns)
 {
 	const struct clv_service_health *health = &service_of(replica)->health;
@@ -675,17 +702,20 @@ static void test(struct clv_replica *replica, uint64_t now_ns)
 		every_ns = FIRST_TESTS_EVERY_NS;
 	if (replica->test && now_ns - replica->tested_ns > health->timeout_ns) {
 		clv_job_free(replica->test);
-		clv_engine_end_exec(replica->name, replica->pid);
+		end_stray(replica);
 		replica->has_stray = true;
 		on_tested(replica, 1, "", "it did not end in time");
 		return;
 	}
-	if (replica->test || now_ns - replica->tested_ns < every_ns)
+	if (replica->test || now_ns - replica->tested_ns < every_ns ||
+		is_ending_stray(replica, now_ns))
 		return;
 	/* The engine was ended before it had started the program. */
-	if (replica->has_stray)
-		clv_engine_end_exec(replica->name, replica->pid);
-	replica->has_stray = false;
+	if (replica->has_stray) {
+		replica->has_stray = false;
+		end_stray(replica);
+		return;
+	}
 	replica->tested_ns = now_ns;
 	argv = clv_engine_exec(replica->name, &health->test);
 	replica->test = argv ? clv_job_start(replica->unit->of->event, argv, on_tested,

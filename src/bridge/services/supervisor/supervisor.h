@@ -49,6 +49,8 @@ struct clv_replica {
 	uint64_t tested_ns;   /* the last test's begin */
 	uint32_t n_test_failures;
 	bool has_stray;      /* a test that did not end in time may go on */
+	int ending_fd;       /* readable once that was ended, or -1 */
+	uint64_t ending_ns;  /* since then */
 	int exit_code;       /* while its last words are asked for */
 	int probe_fd;        /* connects to its port, or -1 */
 	uint64_t probed_ns;  /* since then */
