@@ -3,7 +3,7 @@
  * leaves its program in the container; what has the variable in its environment is that
  * program, and what it has started.  A process can keep the reader of its environment
  * waiting, by a page of a file system of its own, for instance: so only those of the
- * container are read, by a process that nobody waits for. */
+ * container are read, by a process that is not waited for. */
 #include "bridge/services/engine/exec.h"
 
 #include "base/cleanup.h"
@@ -85,8 +85,8 @@ static bool end_marked(const struct stat *namespace, const char *mark)
 	return found;
 }
 
-/* In a process that is nobody's child: it may be waiting in the kernel for what a process
- * of the container does not give it, and then nothing ends it. */
+/* In a process that is not the supervisor's child: it may be waiting in the kernel for
+ * what a process of the container does not give it, and then nothing ends it. */
 static void end_all(const struct stat *namespace, const char *mark, int done_fd)
 {
 	sigset_t none;

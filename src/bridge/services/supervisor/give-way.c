@@ -3,16 +3,15 @@
  * replicas of a service could stop; the agent, where their leases are.  A round asks all
  * projects of the folder for the first, chooses, and asks those concerned to stop theirs.
  * They look again whether they are idle, so nothing is decided by old figures. */
+#include "bridge/services/engine/peers.h"
+#include "bridge/services/engine/survey.h"
 #include "bridge/services/supervisor/supervisor.h"
 
-#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "base/units.h"
-#include "core/share/share.h"
 #include "service/scale/give-way.h"
 
 #include <stdio.h>
@@ -63,255 +62,6 @@ static double number_of(const json_t *object, const char *key)
 	return json_number_value(json_object_get(object, key));
 }
 
-/* --- What is there --- */
-
-/* What the tables of service/scale choose from, with the names of its leases. */
-struct survey {
-	struct clv_give_way room;
-	struct clv_give_way_place *places;
-	const char **devices; /* by place */
-	struct clv_give_way_service *services;
-	size_t n_services;
-	struct clv_give_way_lease *leases;
-	struct {
-		const char *project, *name;
-		double idle_s;
-	} owners[CLV_GIVE_WAY_LEASES_MAX];
-	bool has_leaving; /* a lease that is as good as free */
-	json_t *all_leases, *all_devices;
-};
-
-static void clear_survey(struct survey *survey)
-{
-	free(survey->places);
-	free(survey->devices);
-	free(survey->services);
-	free(survey->leases);
-	json_decref(survey->all_leases);
-	json_decref(survey->all_devices);
-}
-
-/* Whether a lease of the service may be on it. */
-static bool suits(const struct clv_service_device *wanted, const json_t *device)
-{
-	const json_t *partition = json_object_get(device, "partition");
-	bool is_partition = json_is_object(partition);
-
-	if (json_is_true(json_object_get(device, "cordoned")) ||
-		strcmp(text_of(json_object_get(device, "health"), "state"), "ok") != 0)
-		return false;
-	if (wanted->device[0] && strcmp(wanted->device, text_of(device, "name")) != 0 &&
-		strcmp(wanted->device, text_of(device, "uuid")) != 0)
-		return false;
-	if (wanted->profile[0])
-		return strcmp(wanted->profile, text_of(partition, "profile")) == 0;
-	if (strcmp(wanted->isolation, "hardware") == 0)
-		return is_partition;
-	return !is_partition && !json_is_true(json_object_get(device, "divided"));
-}
-
-/* A partition without a share is leased whole. */
-static int need_of(const struct clv_service_device *wanted, uint64_t device_bytes,
-	struct clv_share *ret)
-{
-	bool is_whole = strcmp(wanted->isolation, "hardware") == 0 ||
-			(wanted->profile[0] && !wanted->share_ppm);
-	const struct clv_share_request request = {
-		.compute_ppm = is_whole ? CLV_PPM : wanted->share_ppm,
-		.memory_bytes = wanted->memory_bytes,
-		.class = CLV_CLASS_NORMAL,
-	};
-
-	return clv_share_resolve(&request, device_bytes, ret, NULL);
-}
-
-static uint64_t bytes_of(const json_t *object, const char *key)
-{
-	json_int_t n = json_integer_value(json_object_get(object, key));
-
-	return n > 0 ? (uint64_t)n : 0;
-}
-
-static uint32_t ppm_of(double part)
-{
-	return part > 0 ? (uint32_t)(part * CLV_PPM + .5) : 0;
-}
-
-/* A lease of the service that waits in the queue. */
-static bool is_own_queued(const struct clv_unit *unit, const json_t *lease)
-{
-	const struct clv_replica *replica =
-		clv_supervisor_find_replica(unit->of, text_of(lease, "name"));
-
-	return clv_leases_is_of_user(lease) && replica && replica->unit == unit;
-}
-
-/* Whether what becomes free on the device is for leases of others, before the service. */
-static bool is_waited_for(
-	const struct survey *survey, const struct clv_unit *unit, const char *device)
-{
-	double own = 0, others = 0;
-	json_t *lease;
-	size_t i;
-
-	json_array_foreach (survey->all_leases, i, lease) {
-		double at = number_of(lease, "queue_position");
-		double *first = is_own_queued(unit, lease) ? &own : &others;
-
-		if (strcmp(text_of(lease, "state"), "queued") != 0 ||
-			strcmp(text_of(lease, "device"), device) != 0)
-			continue;
-		*first = *first == 0 || at < *first ? at : *first;
-	}
-	return others > 0 && (own == 0 || others < own);
-}
-
-static void add_place(
-	struct survey *survey, const struct clv_unit *unit, const json_t *device)
-{
-	const struct clv_service_device *wanted = &unit->service->device;
-	uint64_t bytes = bytes_of(device, "memory_bytes"),
-		 promised = bytes_of(device, "memory_promised_bytes");
-	uint32_t ppm = ppm_of(number_of(device, "share_promised"));
-	struct clv_give_way_place *place;
-	struct clv_share need;
-
-	if (!suits(wanted, device) || need_of(wanted, bytes, &need) < 0 ||
-		is_waited_for(survey, unit, text_of(device, "name")))
-		return;
-	place = CLV_APPEND(survey->places, survey->room.n_places);
-	if (!place)
-		return;
-	survey->devices[survey->room.n_places - 1] = text_of(device, "name");
-	*place = (struct clv_give_way_place){
-		.free_ppm = ppm < CLV_PPM ? CLV_PPM - ppm : 0,
-		.needed_ppm = need.compute_ppm,
-		.free_bytes = promised < bytes ? bytes - promised : 0,
-		.needed_bytes = need.memory_bytes,
-	};
-}
-
-/* Returns the lease of the agent that a replica has on one of the places; NULL: none. */
-static const json_t *find_lease(
-	const struct survey *survey, const char *name, size_t *ret_place)
-{
-	json_t *lease;
-	size_t i;
-
-	json_array_foreach (survey->all_leases, i, lease) {
-		if (strcmp(text_of(lease, "name"), name) != 0 ||
-			strcmp(text_of(lease, "state"), "active") != 0 ||
-			!clv_leases_is_of_user(lease))
-			continue;
-		for (size_t k = 0; k < survey->room.n_places; k++) {
-			if (strcmp(survey->devices[k], text_of(lease, "device")) == 0) {
-				*ret_place = k;
-				return lease;
-			}
-		}
-	}
-	return NULL;
-}
-
-/* Of a range the lower bound is promised. */
-static uint32_t promise_of(const json_t *lease)
-{
-	const json_t *range = json_object_get(lease, "share_range");
-
-	return ppm_of(json_is_object(range) ? number_of(range, "least")
-					    : number_of(lease, "share"));
-}
-
-/* What leaves already is as good as free. */
-static bool leaves(const json_t *replica)
-{
-	const char *state = text_of(replica, "state");
-
-	return json_is_true(json_object_get(replica, "leaving")) ||
-	       strcmp(state, "draining") == 0 || strcmp(state, "removing") == 0;
-}
-
-static void add_replica(struct survey *survey, const char *project, const json_t *service,
-	const json_t *replica)
-{
-	const char *name = text_of(replica, "name");
-	struct clv_give_way_lease *added;
-	size_t place;
-	const json_t *lease = find_lease(survey, name, &place);
-
-	if (!lease)
-		return;
-	if (leaves(replica)) {
-		survey->has_leaving = true;
-		survey->places[place].free_ppm += promise_of(lease);
-		survey->places[place].free_bytes += bytes_of(lease, "memory_bytes");
-		return;
-	}
-	if (survey->room.n_leases == CLV_GIVE_WAY_LEASES_MAX ||
-		strcmp(text_of(replica, "state"), "ready") != 0)
-		return;
-	added = CLV_APPEND(survey->leases, survey->room.n_leases);
-	if (!added)
-		return;
-	*added = (struct clv_give_way_lease){
-		.place = place,
-		.service = survey->n_services - 1,
-		.share_ppm = promise_of(lease),
-		.memory_bytes = bytes_of(lease, "memory_bytes"),
-	};
-	survey->owners[survey->room.n_leases - 1].project = project;
-	survey->owners[survey->room.n_leases - 1].name = name;
-	survey->owners[survey->room.n_leases - 1].idle_s =
-		number_of(service, "idle_seconds");
-}
-
-/* The service that needs room gives none. */
-static void add_service(struct survey *survey, const struct clv_round *round,
-	const char *project, const json_t *service)
-{
-	struct clv_give_way_service *added =
-		CLV_APPEND(survey->services, survey->n_services);
-	bool is_same = strcmp(project, round->of->project.name) == 0 &&
-		       strcmp(text_of(service, "name"), round->service) == 0;
-	json_t *replica;
-	size_t i;
-
-	if (!added)
-		return;
-	added->n_spare = is_same ? 0 : (uint32_t)number_of(service, "spare");
-	added->idle_ns = (uint64_t)(number_of(service, "idle_seconds") * CLV_NS_PER_S);
-	json_array_foreach (json_object_get(service, "replicas"), i, replica)
-		add_replica(survey, project, service, replica);
-}
-
-static int read_survey(struct survey *survey, const struct clv_round *round,
-	const struct clv_unit *unit)
-{
-	json_t *project, *service, *device;
-	struct clv_error err;
-	size_t i, j;
-
-	if (clv_leases_survey(round->of->leases, &survey->all_leases,
-		    &survey->all_devices, &err) < 0) {
-		clv_log_debug("%s", err.msg);
-		return -1;
-	}
-	survey->devices = calloc(
-		json_array_size(survey->all_devices) + 1, sizeof(*survey->devices));
-	if (!survey->devices)
-		return -1;
-	json_array_foreach (survey->all_devices, i, device)
-		add_place(survey, unit, device);
-	json_array_foreach (round->projects, i, project) {
-		json_array_foreach (json_object_get(project, "services"), j, service)
-			add_service(survey, round, text_of(project, "project"), service);
-	}
-	survey->room.places = survey->places;
-	survey->room.services = survey->services;
-	survey->room.leases = survey->leases;
-	return 0;
-}
-
 /* --- Those that stop --- */
 
 static uint32_t count_of(const struct clv_unit *unit, const json_t *leases)
@@ -351,7 +101,7 @@ static void give_way(struct clv_unit *unit, const json_t *leases, const char *fo
 	}
 }
 
-/* By the figures of now: those of the last look are up to a second old. */
+/* By the current figures: those of the last look are up to a second old. */
 static bool is_still_idle(struct clv_unit *unit, uint32_t n, uint64_t *ret_idle_ns)
 {
 	uint64_t now_ns = clv_clock_ns();
@@ -424,7 +174,7 @@ static void ask(
 }
 
 /* Asks the supervisor of a project to end those of the chosen leases that are its. */
-static void ask_to_stop(struct clv_round *round, const struct survey *survey,
+static void ask_to_stop(struct clv_round *round, const struct clv_survey *survey,
 	const size_t *chosen, size_t n, const char *project)
 {
 	struct clv_supervisor *supervisor = round->of;
@@ -452,7 +202,7 @@ static void ask_to_stop(struct clv_round *round, const struct survey *survey,
 }
 
 static bool is_first_of_project(
-	const struct survey *survey, const size_t *chosen, size_t at)
+	const struct clv_survey *survey, const size_t *chosen, size_t at)
 {
 	for (size_t i = 0; i < at; i++) {
 		if (strcmp(survey->owners[chosen[i]].project,
@@ -462,7 +212,7 @@ static bool is_first_of_project(
 	return true;
 }
 
-static void carry_out(struct clv_round *round, const struct survey *survey,
+static void carry_out(struct clv_round *round, const struct clv_survey *survey,
 	const size_t *chosen, size_t n)
 {
 	struct clv_unit *unit = unit_of(round);
@@ -500,32 +250,20 @@ static bool still_needs_room(const struct clv_unit *unit)
 	       n < unit->scaler.wanted;
 }
 
-/* The agent has given a lease which the next tick takes. */
-static bool has_got_room(const struct survey *survey, const struct clv_unit *unit)
-{
-	size_t place;
-
-	for (size_t i = 0; i < CLV_PROXY_SLOTS_MAX; i++) {
-		const struct clv_replica *replica = unit->replicas[i];
-
-		if (replica && replica->phase == CLV_PHASE_QUEUED &&
-			find_lease(survey, replica->name, &place))
-			return true;
-	}
-	return false;
-}
-
 static void choose(struct clv_round *round)
 {
 	struct clv_unit *unit = unit_of(round);
 	size_t chosen[CLV_GIVE_WAY_LEASES_MAX];
-	struct survey survey = {};
+	struct clv_survey survey = {};
+	struct clv_error err;
 	int n = 0;
 
 	round->has_chosen = true;
 	forget_calls(round);
-	if (unit && still_needs_room(unit) && read_survey(&survey, round, unit) >= 0 &&
-		!has_got_room(&survey, unit)) {
+	if (unit && still_needs_room(unit) &&
+		clv_survey_read(&survey, round->of->leases, round->projects,
+			round->of->project.name, unit->service, &err) >= 0 &&
+		!survey.is_given) {
 		n = clv_give_way_choose(&survey.room, chosen);
 		if (n > 0)
 			carry_out(round, &survey, chosen, (size_t)n);
@@ -536,7 +274,7 @@ static void choose(struct clv_round *round)
 	}
 	if (unit)
 		unit->needs_room = false;
-	clear_survey(&survey);
+	clv_survey_clear(&survey);
 }
 
 static void set_timer(struct clv_round *round, uint64_t after_ns)

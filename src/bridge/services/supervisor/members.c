@@ -3,7 +3,9 @@
 #include "bridge/services/supervisor/supervisor.h"
 
 #include "base/error.h"
+#include "base/text.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct clv_unit *clv_supervisor_find(
@@ -73,4 +75,42 @@ struct clv_replica *clv_supervisor_find_replica(
 	for (size_t i = 0; i < supervisor->n_units && !found; i++)
 		found = find_in(supervisor->units[i], name);
 	return found;
+}
+
+/* --- Moves --- */
+
+void clv_unit_forget_move(struct clv_unit *unit)
+{
+	unit->move.state = CLV_MOVE_NONE;
+	for (size_t i = 0; i < CLV_PROXY_SLOTS_MAX; i++) {
+		if (unit->replicas[i])
+			unit->replicas[i]->is_leaving = false;
+	}
+}
+
+void clv_unit_give_up_move(
+	struct clv_unit *unit, enum clv_move_state state, const char *why)
+{
+	struct clv_replica *old = clv_supervisor_find_replica(unit->of, unit->move.name);
+
+	unit->move.state = state;
+	snprintf(unit->move.why, sizeof(unit->move.why), "%s", why);
+	clv_text_make_printable(unit->move.why); /* a character may be cut */
+	if (old)
+		old->is_leaving = false;
+	clv_supervisor_say(unit->of, unit, "not moved", "%s to %s: %s", unit->move.name,
+		unit->move.device, unit->move.why);
+}
+
+bool clv_replica_is_moving(const struct clv_replica *replica)
+{
+	const struct clv_unit *unit = replica->unit;
+	const struct clv_replica *old =
+		clv_supervisor_find_replica(unit->of, unit->move.name);
+
+	return unit->move.state == CLV_MOVE_BEGUN &&
+	       strcmp(replica->name, unit->move.next) == 0 && old &&
+	       (old->phase == CLV_PHASE_SERVING ||
+		       /* a supervisor has just begun to look at it */
+		       old->phase == CLV_PHASE_WARMING);
 }

@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "base/duration.h"
-#include "base/text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -89,43 +88,6 @@ json_t *clv_supervisor_move(struct clv_supervisor *supervisor, const json_t *req
 	return json_object();
 }
 
-void clv_unit_forget_move(struct clv_unit *unit)
-{
-	unit->move.state = CLV_MOVE_NONE;
-	for (size_t i = 0; i < CLV_PROXY_SLOTS_MAX; i++) {
-		if (unit->replicas[i])
-			unit->replicas[i]->is_leaving = false;
-	}
-}
-
-void clv_unit_give_up_move(
-	struct clv_unit *unit, enum clv_move_state state, const char *why)
-{
-	struct clv_replica *old =
-		clv_supervisor_find_replica(unit->of, unit->move.name);
-
-	unit->move.state = state;
-	snprintf(unit->move.why, sizeof(unit->move.why), "%s", why);
-	clv_text_make_printable(unit->move.why); /* a character may be cut */
-	if (old)
-		old->is_leaving = false;
-	clv_supervisor_say(unit->of, unit, "not moved", "%s to %s: %s", unit->move.name,
-		unit->move.device, unit->move.why);
-}
-
-bool clv_replica_is_moving(const struct clv_replica *replica)
-{
-	const struct clv_unit *unit = replica->unit;
-	const struct clv_replica *old =
-		clv_supervisor_find_replica(unit->of, unit->move.name);
-
-	return unit->move.state == CLV_MOVE_BEGUN &&
-	       strcmp(replica->name, unit->move.next) == 0 && old &&
-	       (old->phase == CLV_PHASE_SERVING ||
-		       /* a supervisor has just begun to look at it */
-		       old->phase == CLV_PHASE_WARMING);
-}
-
 static void finish(struct clv_unit *unit, const struct clv_replica *old)
 {
 	/* It has ended before by itself, and the new one became ready all the same. */
@@ -148,8 +110,8 @@ void clv_unit_end_move(struct clv_unit *unit, uint64_t now_ns)
 	if (next && next->phase == CLV_PHASE_SERVING)
 		finish(unit, old);
 	else if (!next && !old)
-		clv_unit_give_up_move(unit, CLV_MOVE_FAILED,
-			"it ended before another one was ready");
+		clv_unit_give_up_move(
+			unit, CLV_MOVE_FAILED, "it ended before another one was ready");
 	else if (!next && now_ns - move->since_ns > STARTED_WITHIN_NS)
 		clv_unit_give_up_move(unit, CLV_MOVE_FAILED, "no other one could start");
 }

@@ -142,8 +142,8 @@ static bool may_try_again(const struct clv_replica *replica)
 	return !replica->unit->of->is_ending || replica->n_removals < REMOVALS_AT_END;
 }
 
-/* Returns whether the replica is gone: as long as it has its lease nobody else gets the
- * room. */
+/* Returns whether the replica is gone: as long as it has its lease no other one
+ * gets the room. */
 static bool end_lease(struct clv_replica *replica)
 {
 	struct clv_supervisor *supervisor = replica->unit->of;

@@ -126,8 +126,8 @@ static void recall_undone(struct clv_unit *unit)
 
 static const json_t *kept_of(const struct clv_unit *unit)
 {
-	return json_object_get(json_object_get(unit->of->recalled, "services"),
-		unit->service->name);
+	return json_object_get(
+		json_object_get(unit->of->recalled, "services"), unit->service->name);
 }
 
 static struct clv_replica *find_kept(const struct clv_unit *unit, const json_t *name)

@@ -164,6 +164,13 @@ bool clv_replica_is_old(const struct clv_replica *replica);
 /* The replica of this name; NULL: there is none. */
 struct clv_replica *clv_supervisor_find_replica(
 	const struct clv_supervisor *supervisor, const char *name);
+/* Nothing is left of the move but the replica that was to go. */
+void clv_unit_give_up_move(
+	struct clv_unit *unit, enum clv_move_state state, const char *why);
+/* The service has changed: nothing is to go for the sake of a move. */
+void clv_unit_forget_move(struct clv_unit *unit);
+/* Whether the replica is the new one of a move, and the old one is still there. */
+bool clv_replica_is_moving(const struct clv_replica *replica);
 
 /* --- names.c --- */
 
@@ -247,25 +254,6 @@ void clv_round_free(struct clv_round *round);
 json_t *clv_supervisor_move(struct clv_supervisor *supervisor, const json_t *request);
 /* Tells of a move that is complete, or cannot be. */
 void clv_unit_end_move(struct clv_unit *unit, uint64_t now_ns);
-/* Nothing is left of the move but the replica that was to go. */
-void clv_unit_give_up_move(
-	struct clv_unit *unit, enum clv_move_state state, const char *why);
-/* The service has changed: nothing is to go for the sake of a move. */
-void clv_unit_forget_move(struct clv_unit *unit);
-/* Whether the replica is the new one of a move, and the old one is still there. */
-bool clv_replica_is_moving(const struct clv_replica *replica);
-
-/* --- peers.c --- */
-
-/* Asks the supervisor of another project, and does not wait.  on_answer is called once
- * from the loop; answer is borrowed, NULL: it has none.  Returns NULL if none runs. */
-struct clv_peer_call *clv_peer_ask(sd_event *event, const struct clv_project *project,
-	const json_t *request,
-	void (*on_answer)(void *userdata, struct clv_peer_call *call, json_t *answer),
-	void *userdata);
-const char *clv_peer_get_project(const struct clv_peer_call *call);
-/* on_answer is not called any more.  Accepts NULL. */
-void clv_peer_free(struct clv_peer_call *call);
 
 /* --- supervisor.c --- */
 
@@ -286,7 +274,8 @@ void clv_supervisor_clear(struct clv_supervisor *supervisor);
 int clv_supervisor_keep(struct clv_supervisor *supervisor, struct clv_error *err);
 /* Reads that of the supervisor before. */
 void clv_supervisor_recall(struct clv_supervisor *supervisor);
-/* Marks the replicas that were to stop.  Returns how many replicas fewer there will be. */
+/* Marks the replicas that were to stop.  Returns how many replicas fewer there will be.
+ */
 uint32_t clv_unit_recall_leaving(struct clv_unit *unit);
 /* Gives a service what was kept of it. */
 void clv_unit_recall(struct clv_unit *unit, bool fresh, uint64_t now_ns);

@@ -411,8 +411,8 @@ static bool goes(const struct clv_replica *replica)
 	       replica->phase == CLV_PHASE_REMOVING;
 }
 
-/* A service that has given way, and then is wanted again, keeps those of its replicas that
- * still get requests.  The one that moves has another one in its place. */
+/* A service that has given way, and then is wanted again, keeps those of its replicas
+ * that still get requests.  The one that moves has another one in its place. */
 static void take_back(struct clv_unit *unit)
 {
 	uint32_t n = 0;

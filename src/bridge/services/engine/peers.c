@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Asks supervisors of other projects without waiting: two that ask each other at the same
  * time would otherwise wait for each other. */
-#include "bridge/services/supervisor/supervisor.h"
+#include "bridge/services/engine/peers.h"
 
 #include "base/cleanup.h"
 #include "base/socket.h"
