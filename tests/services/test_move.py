@@ -159,6 +159,14 @@ class Move(Services):
                            ",".join(each for each in before if each != "other"), code=75)
         self.assertIn("nothing was changed: the plan restarts programs", done.stderr)
         self.assertEqual(self.leases(), before)
+        # Its file names the device, which only its supervisor knows.
+        self.cleave("release", "--socket", self.socket, "other")
+        self.cleave("move", next(each for each in before if before[each] == "gpu0" and "-b-" in each), "gpu1")
+        before = self.leases()
+        done = self.cleave("defrag", *ask, "--apply", "--yes", "--keep",
+                           ",".join(each for each in before if "-b-" in each), code=75)
+        self.assertIn("nothing was changed: the file says 'device: gpu0'", done.stderr)
+        self.assertEqual(self.leases(), before)
 
     def test_supervisor_that_is_killed(self):
         """The next one goes on with the move, and requests are answered throughout."""

@@ -13,7 +13,6 @@
 #include "cli/frame/output.h"
 #include "cli/node/change.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,7 +76,7 @@ static int apply_row(
 
 /* Whether a row about a lease can be one step of a replica of this user to another
  * device: after two of them it would have another name.  The owner of a lease chooses its
- * command, so it names a replica only for check_replicas(). */
+ * command, so it names a replica only for check_moves(). */
 static bool is_move(const json_t *rows, size_t at)
 {
 	const json_t *row = json_array_get(rows, at), *other;
@@ -92,6 +91,23 @@ static bool is_move(const json_t *rows, size_t at)
 	       strncmp(clv_json_text(row, "command"), CLV_SERVICES_COMMAND,
 		       strlen(CLV_SERVICES_COMMAND)) == 0 &&
 	       !strchr(clv_json_text(row, "to"), '/');
+}
+
+/* Before anything is changed. */
+static int check_moves(const json_t *rows)
+{
+	const json_t *row;
+	struct clv_error err;
+	size_t i;
+
+	json_array_foreach (rows, i, row) {
+		if (json_object_get(row, "lease") &&
+			clv_check_move(clv_json_text(row, "lease"),
+				clv_json_text(row, "to"), &err) < 0)
+			return clv_cli_fail(
+				CLV_EXIT_NO_FIT, "nothing was changed: %s", err.msg);
+	}
+	return 0;
 }
 
 bool clv_defrag_restarts_programs(const json_t *rows)
@@ -114,29 +130,6 @@ static size_t count_with(const json_t *rows, const char *key)
 	return n;
 }
 
-/* Before anything is changed: whether a supervisor moves each lease of the rows. */
-static int check_replicas(const json_t *rows)
-{
-	const json_t *row;
-	struct clv_error err;
-	size_t i;
-
-	json_array_foreach (rows, i, row) {
-		const char *lease = clv_json_text(row, "lease");
-		int r = *lease ? clv_move_check(lease, &err) : 0;
-
-		if (r == -ENOENT)
-			return clv_cli_fail(CLV_EXIT_NO_FIT,
-				"nothing was changed: no supervisor of yours has the "
-				"replica %.80s: end the lease, or allow more --moves",
-				lease);
-		if (r < 0)
-			return clv_cli_fail(
-				CLV_EXIT_FAILED, "nothing was changed: %s", err.msg);
-	}
-	return CLV_EXIT_OK;
-}
-
 int clv_defrag_apply(const struct clv_common *common, bool is_confirmed,
 	const json_t *rows, bool makes_instance)
 {
@@ -153,7 +146,7 @@ int clv_defrag_apply(const struct clv_common *common, bool is_confirmed,
 			"the rows, or allow more --moves");
 	if (n == 1 && !makes_instance)
 		return CLV_EXIT_OK;
-	r = check_replicas(rows);
+	r = check_moves(rows);
 	if (r == 0)
 		r = clv_change_begin(common, is_confirmed, &change);
 	snprintf(loss, sizeof(loss), "%zu unused instance%s would be destroyed",

@@ -37,16 +37,16 @@ static const json_t *find_service(const json_t *status, const char *lease)
 	return NULL;
 }
 
-/* Fills the project and the service's name.  -ENOENT: no supervisor of this user has the
- * replica. */
+/* Fills the project and the service's name.  Returns 0 or an exit code. */
 static int find(const char *lease, struct clv_project *ret, char *ret_service,
 	struct clv_error *err)
 {
 	_cleanup_free_ struct clv_project *projects = NULL;
 	size_t n = 0;
-	int r = clv_projects_read(&projects, &n, err);
 
-	for (size_t i = 0; r >= 0 && i < n; i++) {
+	if (clv_projects_read(&projects, &n, err) < 0)
+		return CLV_EXIT_FAILED;
+	for (size_t i = 0; i < n; i++) {
 		_cleanup_json_ json_t *status = NULL;
 		const json_t *service;
 
@@ -61,21 +61,11 @@ static int find(const char *lease, struct clv_project *ret, char *ret_service,
 			clv_json_text(service, "name"));
 		return 0;
 	}
-	return r < 0 ? r
-		     : clv_error_set(err, -ENOENT,
-			       "no service has a replica '%.80s': cleave services -o "
-			       "json "
-			       "names them, and programs of other leases cannot be moved "
-			       "while they run",
-			       lease);
-}
-
-int clv_move_check(const char *lease, struct clv_error *err)
-{
-	struct clv_project project = {};
-	char service[CLV_SERVICE_NAME_MAX];
-
-	return find(lease, &project, service, err);
+	clv_error_set(err, -ENOENT,
+		"no service has a replica '%.80s': cleave services -o json names them, "
+		"and programs of other leases cannot be moved while they run",
+		lease);
+	return CLV_EXIT_USAGE;
 }
 
 /* Returns the service of this name; borrowed. */
@@ -149,6 +139,20 @@ static int follow(const struct clv_project *project, const char *service,
 	}
 }
 
+int clv_check_move(const char *lease, const char *device, struct clv_error *err)
+{
+	_cleanup_json_ json_t *answer = NULL;
+	char service[CLV_SERVICE_NAME_MAX];
+	struct clv_project project = {};
+
+	if (find(lease, &project, service, err))
+		return -ENOENT;
+	return clv_control_ask(&project,
+		json_pack("{s:s, s:s, s:s, s:b}", "do", "move", "lease", lease, "device",
+			device, "check", 1),
+		&answer, err);
+}
+
 int clv_move_replica(const char *lease, const char *device, FILE *to)
 {
 	_cleanup_json_ json_t *answer = NULL, *status = NULL;
@@ -158,9 +162,8 @@ int clv_move_replica(const char *lease, const char *device, FILE *to)
 	struct clv_error err;
 	int r = find(lease, &project, service, &err);
 
-	if (r < 0)
-		return clv_cli_fail(
-			r == -ENOENT ? CLV_EXIT_USAGE : CLV_EXIT_FAILED, "%s", err.msg);
+	if (r)
+		return clv_cli_fail(r, "%s", err.msg);
 	r = clv_control_ask(&project, ask_status(0), &status, &err);
 	if (r >= 0) {
 		const json_t *events = json_object_get(status, "events");

@@ -5,9 +5,9 @@
 
 struct clv_error;
 
-/* Whether a supervisor of this user has the replica: 0; -ENOENT: none has, and others. */
-int clv_move_check(const char *lease, struct clv_error *err);
-
+/* Whether the supervisor of the replica would begin to move it now; it changes nothing.
+ * Returns 0, or -errno with *err set. */
+int clv_check_move(const char *lease, const char *device, struct clv_error *err);
 /* Moves a replica of a service, by the name of its lease, to another device, and waits
  * until it is there: the new one is ready before the old one stops.  Prints to `to` what
  * its supervisor decides.  Returns an exit code. */

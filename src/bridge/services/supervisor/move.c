@@ -72,8 +72,8 @@ json_t *clv_supervisor_move(struct clv_supervisor *supervisor, const json_t *req
 		return refuse("%.120s is no replica of %s: cleave ps lists leases", name,
 			supervisor->project.name);
 	refusal = check(replica, device);
-	if (refusal)
-		return refusal;
+	if (refusal || json_is_true(json_object_get(request, "check")))
+		return refusal ? refusal : json_object();
 	unit = replica->unit;
 	unit->move = (struct clv_move){
 		.state = CLV_MOVE_BEGUN,

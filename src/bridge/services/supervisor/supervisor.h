@@ -250,7 +250,8 @@ void clv_round_free(struct clv_round *round);
 
 /* --- move.c --- */
 
-/* {"lease", "device"}: a replica moves.  Returns an answer for control.sock. */
+/* {"lease", "device", "check"}: a replica moves, or, if check is true, could move now.
+ * Returns an answer for control.sock. */
 json_t *clv_supervisor_move(struct clv_supervisor *supervisor, const json_t *request);
 /* Tells of a move that is complete, or cannot be. */
 void clv_unit_end_move(struct clv_unit *unit, uint64_t now_ns);
