@@ -18,6 +18,7 @@ static const struct clv_give_way_service services[] = {
 	{.n_spare = 1, .idle_ns = 10},
 	{.n_spare = 2, .idle_ns = 20},
 	{.n_spare = 0, .idle_ns = 30},
+	{.n_spare = 1, .idle_ns = 15},
 };
 
 static const struct row {
@@ -52,6 +53,11 @@ static const struct row {
 	{"one that is not needed is kept",
 		{{0, 50 * PERCENT, 0, 0}, {0, 90 * PERCENT, 0, 0}},
 		{{0, 1, 10 * PERCENT, 0}, {0, 0, 50 * PERCENT, 0}}, 2, 1, {1}},
+	{"of those that are not needed, the one that was idle longest stops",
+		{{0, 45 * PERCENT, 0, 0}, {0, 90 * PERCENT, 0, 0}},
+		{{0, 1, 10 * PERCENT, 0}, {0, 3, 10 * PERCENT, 0},
+			{0, 0, 40 * PERCENT, 0}},
+		3, 2, {0, 2}},
 	{"memory counts, too", {{0, 50 * PERCENT, 1000, 5000}, {0, 90 * PERCENT, 0, 0}},
 		{{0, 1, 50 * PERCENT, 2000}, {0, 0, 10 * PERCENT, 2000}}, 2, 2, {0, 1}},
 };

@@ -64,24 +64,23 @@ static bool find_next(const struct clv_give_way *room, size_t place,
 	return is_found;
 }
 
-/* Gives back those without which it fits as well. */
+/* Gives back those without which it fits as well, first the ones that were idle for the
+ * shortest time. */
 static void prune(const struct clv_give_way *room, const struct clv_give_way_place *place,
 	struct offer *offer)
 {
-	size_t n = 0;
-
-	for (size_t i = 0; i < offer->n; i++) {
+	for (size_t i = offer->n; i-- > 0;) {
 		const struct clv_give_way_lease *lease = &room->leases[offer->leases[i]];
 
-		if (fits(place, offer->ppm - lease->share_ppm,
-			    offer->bytes - lease->memory_bytes)) {
-			offer->ppm -= lease->share_ppm;
-			offer->bytes -= lease->memory_bytes;
-		} else {
-			offer->leases[n++] = offer->leases[i];
-		}
+		if (!fits(place, offer->ppm - lease->share_ppm,
+			    offer->bytes - lease->memory_bytes))
+			continue;
+		offer->ppm -= lease->share_ppm;
+		offer->bytes -= lease->memory_bytes;
+		offer->n--;
+		memmove(&offer->leases[i], &offer->leases[i + 1],
+			(offer->n - i) * sizeof(offer->leases[0]));
 	}
-	offer->n = n;
 }
 
 /* Returns whether the replica fits with the offer. */
