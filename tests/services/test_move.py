@@ -88,7 +88,7 @@ class Move(Services):
                     "--memory", "100M", "--device", self.other(device))
         load = Load(port, method="POST")
         done = self.cleave("move", name, self.other(device), code=75)
-        self.assertIn(f"{name} was not moved, and serves where it was:", done.stderr)
+        self.assertIn(f"{name} was not moved:", done.stderr)
         self.assertEqual(load.end().failures, [])
         self.assertEqual(self.leases()[name], device)
         self.assertEqual(self.containers(), [name])

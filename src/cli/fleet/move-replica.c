@@ -105,15 +105,19 @@ static int result_of(const json_t *service, const char *lease)
 	const json_t *move = json_object_get(service, "move");
 	const char *state = clv_json_text(move, "state");
 
+	if (strcmp(clv_json_text(move, "lease"), lease) != 0 ||
+		strcmp(state, "none") == 0)
+		return clv_cli_fail(CLV_EXIT_FAILED,
+			"it is not known whether %s was moved, because its service was "
+			"changed: see cleave services --why",
+			lease);
 	if (strcmp(state, "moving") == 0)
 		return -1;
 	if (strcmp(state, "moved") == 0)
 		return CLV_EXIT_OK;
 	return clv_cli_fail(
 		strcmp(state, "no room") == 0 ? CLV_EXIT_NO_FIT : CLV_EXIT_FAILED,
-		"%s was not moved, and serves where it was: %s", lease,
-		move && *clv_json_text(move, "why") ? clv_json_text(move, "why")
-						    : "its service was changed");
+		"%s was not moved: %s", lease, clv_json_text(move, "why"));
 }
 
 static int follow(const struct clv_project *project, const char *service,
