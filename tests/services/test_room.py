@@ -108,6 +108,11 @@ class Room(Services):
         self.wait_until(lambda: self.ask(do="status", after=0)["services"][0]["spare"], "an idle service")
         before, load = self.containers(), Load(port, method="POST")
         supervisor = self.supervisor()
+        # One that does not wait for the answer has asked others meanwhile.
+        os.kill(supervisor, signal.SIGSTOP)
+        self.begin_to_ask(**{"do": "give way", "leases": before[1:], "for": "other/service"}).close()
+        os.kill(supervisor, signal.SIGCONT)
+        self.assertNotIn("gives way", self.said())
         os.kill(supervisor, signal.SIGSTOP)
         asked = [self.begin_to_ask(**{"do": "give way", "leases": before[1:], "for": "other/service"}),
                  self.begin_to_ask(do="scale", service="many", replicas=2)]

@@ -17,7 +17,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define REQUEST_MAX_BYTES 4096
+/* The names of as many leases as give way at once. */
+#define REQUEST_MAX_BYTES 32768
 #define PATIENCE_MS 1000
 
 /* --- Requests --- */
@@ -92,24 +93,34 @@ static json_t *status(struct clv_supervisor *supervisor, const json_t *request)
 	return made;
 }
 
-static json_t *answer(struct clv_supervisor *supervisor, const char *text)
+/* One that waited for a supervisor which did not go on for a time has left. */
+static bool has_left(int client)
+{
+	struct pollfd look = {.fd = client, .events = POLLRDHUP};
+
+	return poll(&look, 1, 0) == 1 && (look.revents & (POLLRDHUP | POLLHUP));
+}
+
+static json_t *answer(struct clv_supervisor *supervisor, const char *text, int client)
 {
 	static const struct {
 		const char *name;
 		json_t *(*act)(struct clv_supervisor *supervisor, const json_t *request);
+		bool is_for_asker; /* who has asked others since if it has left */
 	} acts[] = {
 		{"status", status},
 		{"reload", reload},
 		{"scale", set_replicas},
 		{"move", clv_supervisor_move},
-		{"give way", clv_supervisor_give_way},
+		{"give way", clv_supervisor_give_way, true},
 		{"down", go_down},
 	};
 	json_t *request = json_loads(text, 0, NULL), *made = NULL;
 	const char *what = json_string_value(json_object_get(request, "do"));
 
 	for (size_t i = 0; i < CLV_ARRAY_SIZE(acts) && what && !made; i++) {
-		if (strcmp(acts[i].name, what) == 0)
+		if (strcmp(acts[i].name, what) == 0 &&
+			!(acts[i].is_for_asker && has_left(client)))
 			made = acts[i].act(supervisor, request);
 	}
 	json_decref(request);
@@ -154,7 +165,7 @@ static int on_connection(sd_event_source *source, int fd, uint32_t events, void 
 	if (n <= 0)
 		return 0;
 	request[n] = '\0';
-	made = answer(supervisor, request);
+	made = answer(supervisor, request, client);
 	text = json_dumps(made, JSON_COMPACT);
 	json_decref(made);
 	if (text)
