@@ -213,10 +213,10 @@ class Bed(unittest.TestCase):
         listed = json.loads(self.cleave("services", self.name, "-o", "json").stdout)["items"]
         return {each["name"]: each for each in listed}
 
-    def supervisor(self):
+    def supervisor(self, project=None):
         """Its process id."""
         with open("/proc/locks", encoding="utf-8") as locks:
-            inode = os.stat(os.path.join(self.folder, "services", self.name, "lock")).st_ino
+            inode = os.stat(os.path.join(self.folder, "services", project or self.name, "lock")).st_ino
             for line in locks:
                 words = line.split()
                 if words[1] == "FLOCK" and words[5].endswith(f":{inode}"):

@@ -134,6 +134,18 @@ class Room(Services):
         self.assertEqual(self.who(one)["version"], "a")
         self.assertIn(f"{other}-b-1 stops for {self.name}/a", self.said_by(other))
 
+    def test_beside_one_that_stands_still(self):
+        """A supervisor that does not answer is not waited for, and others give way."""
+        one, two = free_port(), free_port()
+        self.up(a=self.sleeper(one, "a"))
+        other = self.other_project(c=self.service())
+        still = self.supervisor(other)
+        os.kill(still, signal.SIGSTOP)
+        self.addCleanup(os.kill, still, signal.SIGCONT)
+        self.up(a=self.sleeper(one, "a"), b=self.sleeper(two, "b"))
+        self.assertEqual(self.who(two)["version"], "b")
+        self.assertIn(f"{self.name}-a-1 stops for {self.name}/b", self.said())
+
     def test_one_that_is_busy_stays(self):
         one, two = free_port(), free_port()
         self.up(a=self.sleeper(one))
