@@ -264,7 +264,7 @@ class Placing(WithAgent):
         self.start("dgx-a100", "--name", "train", "--device", "gpu1", "--share", "0.6")
         result = self.on("dgx-a100", "defrag", "--share", "1", "--apply", "--yes")
         self.assertEqual(result.returncode, 75, result.stderr)
-        self.assertIn("nothing was changed: no supervisor of yours has the replica x-web-1",
+        self.assertIn("nothing was changed: no service has a replica 'x-web-1'",
                       result.stderr)
         self.assertEqual(len(self.leases("dgx-a100")), 8)
 
