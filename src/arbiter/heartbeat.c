@@ -36,7 +36,7 @@ void clv_heartbeat_keep(struct clv_arbiter *arbiter)
 
 	if (beat_ns >= now_ns || now_ns - beat_ns < CLV_HEARTBEAT_NS)
 		return;
-	if (now_ns - beat_ns >= CLV_HEARTBEAT_ABSENT_NS)
+	if (arbiter->is_stepping && now_ns - beat_ns >= CLV_HEARTBEAT_ABSENT_NS)
 		arbiter->hole_ns += now_ns - beat_ns - CLV_HEARTBEAT_NS;
 	clv_heartbeat_publish(arbiter, now_ns);
 }

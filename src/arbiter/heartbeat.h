@@ -14,9 +14,9 @@
 void clv_heartbeat_publish(struct clv_arbiter *arbiter, uint64_t now_ns);
 
 /* Publishes the present time if the last heartbeat is CLV_HEARTBEAT_NS old.  To be called
- * again and again within a step that may take longer than gates wait for one.  If they
- * have taken the agent to be stopped all the same, adds the time since a heartbeat was
- * due to arbiter->hole_ns. */
+ * again and again between driver calls that may take longer together than gates wait for
+ * one.  If they have taken the agent to be stopped all the same within a step, adds the
+ * time since a heartbeat was due to arbiter->hole_ns. */
 void clv_heartbeat_keep(struct clv_arbiter *arbiter);
 
 /* The oldest heartbeat of a lease with processes; UINT64_MAX: there is none. */

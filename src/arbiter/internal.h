@@ -159,8 +159,10 @@ struct clv_arbiter {
 	uint64_t decide_at_ns; /* when the holder's turn is reviewed */
 	uint64_t retry_at_ns;  /* no lease may run before */
 	uint64_t due_ns;       /* when the next step is due; UINT64_MAX: never */
-	/* How long the agent was absent within driver calls, until absence.c takes that
-	 * out of timers and accounts: a step's times are those without it. */
+	/* How long the agent was absent within driver calls of a step, until absence.c
+	 * takes that out of timers and accounts: a step's times are those without it.
+	 * Between steps a heartbeat may be as old as it likes. */
+	bool is_stepping;
 	uint64_t hole_ns;
 	struct clv_handover handover;
 

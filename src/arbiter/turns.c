@@ -598,6 +598,7 @@ uint64_t clv_turns_step(struct clv_arbiter *arbiter, uint64_t now_ns)
 {
 	clv_turns_charge(arbiter, now_ns);
 	clv_heartbeat_publish(arbiter, now_ns);
+	arbiter->is_stepping = true;
 	for (struct clv_arbiter_lease *l = arbiter->leases; l; l = l->next)
 		update_lease(arbiter, l, now_ns);
 	if (arbiter->closing)
@@ -611,6 +612,7 @@ uint64_t clv_turns_step(struct clv_arbiter *arbiter, uint64_t now_ns)
 	if (!arbiter->holder)
 		grant_ahead(arbiter, now_ns);
 	arbiter->handover.vacant_since_ns = 0;
+	arbiter->is_stepping = false;
 	if (arbiter->hole_ns > 0)
 		clv_absence_note(arbiter, now_ns);
 	arbiter->due_ns = min_ns(

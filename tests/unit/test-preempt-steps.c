@@ -387,7 +387,9 @@ static uint64_t charged_until_after_switches(void)
 	clv_heartbeat_publish(&device.arbiter, virtual_ns);
 	device.arbiter.due_ns = virtual_ns + CLV_HEARTBEAT_NS;
 	lease->charged_until_ns = virtual_ns;
+	device.arbiter.is_stepping = true;
 	assert_true(switch_both_ways());
+	device.arbiter.is_stepping = false;
 	clv_absence_note(&device.arbiter, virtual_ns);
 	assert_true(virtual_ns > CLV_NS_PER_S + 10 * CLV_HEARTBEAT_NS);
 	end_virtual();
@@ -411,6 +413,25 @@ static void test_absence_in_a_call(void **state)
 	stop_ns = 2 * CLV_NS_PER_S;
 	shifted_ns = charged_until_after_switches() - CLV_NS_PER_S;
 	assert_in_range(shifted_ns, stop_ns - CLV_HEARTBEAT_NS, stop_ns + 400000);
+}
+
+/* On an idle device no step is due, and the last heartbeat is of an hour ago: what the
+ * driver is asked then, such as by an agent that puts work back again, is no absence. */
+static void test_no_absence_between_steps(void **state)
+{
+	device.arbiter.method = CLV_RM_BY_GROUPS;
+	add_process(0, 3);
+	begin_virtual(1000);
+	clv_heartbeat_publish(&device.arbiter, virtual_ns);
+	device.arbiter.due_ns = UINT64_MAX;
+	lease->charged_until_ns = lease->stray_since_ns = virtual_ns;
+	virtual_ns += 3600 * CLV_NS_PER_S;
+	assert_true(switch_both_ways());
+	assert_true(n_calls > 0);
+	clv_absence_note(&device.arbiter, virtual_ns);
+	end_virtual();
+	assert_int_equal(lease->charged_until_ns, CLV_NS_PER_S);
+	assert_int_equal(lease->stray_since_ns, CLV_NS_PER_S);
 }
 
 /* A step is due a millisecond after the last one.  The gates open 48 ms after that. */
@@ -617,6 +638,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_heartbeat_of_long_switches, begin, end),
 		cmocka_unit_test_setup_teardown(test_absence_in_a_call, begin, end),
+		cmocka_unit_test_setup_teardown(
+			test_no_absence_between_steps, begin, end),
 		cmocka_unit_test_setup_teardown(
 			test_absence_since_an_early_step, begin, end),
 		cmocka_unit_test_setup_teardown(
