@@ -8,18 +8,12 @@
 #include "base/duration.h"
 #include "base/error.h"
 #include "base/units.h"
+#include "bridge/services/project/control.h"
 #include "core/share/share.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char *text_of(const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-
-	return text ? text : "";
-}
 
 static double number_of(const json_t *object, const char *key)
 {
@@ -43,13 +37,16 @@ static bool suits(const struct clv_service_device *wanted, const json_t *device)
 	bool is_partition = json_is_object(partition);
 
 	if (json_is_true(json_object_get(device, "cordoned")) ||
-		strcmp(text_of(json_object_get(device, "health"), "state"), "ok") != 0)
+		strcmp(clv_control_text(json_object_get(device, "health"), "state"),
+			"ok") != 0)
 		return false;
-	if (wanted->device[0] && strcmp(wanted->device, text_of(device, "name")) != 0 &&
-		strcmp(wanted->device, text_of(device, "uuid")) != 0)
+	if (wanted->device[0] &&
+		strcmp(wanted->device, clv_control_text(device, "name")) != 0 &&
+		strcmp(wanted->device, clv_control_text(device, "uuid")) != 0)
 		return false;
 	if (wanted->profile[0])
-		return strcmp(wanted->profile, text_of(partition, "profile")) == 0;
+		return strcmp(wanted->profile, clv_control_text(partition, "profile")) ==
+		       0;
 	if (strcmp(wanted->isolation, "hardware") == 0)
 		return is_partition;
 	return !is_partition && !json_is_true(json_object_get(device, "divided"));
@@ -89,7 +86,8 @@ static bool is_own(const struct clv_survey *survey, const json_t *lease)
 	size_t i;
 
 	json_array_foreach (json_object_get(survey->own, "replicas"), i, replica) {
-		if (strcmp(text_of(replica, "name"), text_of(lease, "name")) == 0)
+		if (strcmp(clv_control_text(replica, "name"),
+			    clv_control_text(lease, "name")) == 0)
 			return clv_leases_is_of_user(lease);
 	}
 	return false;
@@ -106,8 +104,8 @@ static bool is_waited_for(const struct clv_survey *survey, const char *device)
 		double at = number_of(lease, "queue_position");
 		double *first = is_own(survey, lease) ? &own : &others;
 
-		if (strcmp(text_of(lease, "state"), "queued") != 0 ||
-			strcmp(text_of(lease, "device"), device) != 0)
+		if (strcmp(clv_control_text(lease, "state"), "queued") != 0 ||
+			strcmp(clv_control_text(lease, "device"), device) != 0)
 			continue;
 		*first = *first == 0 || at < *first ? at : *first;
 	}
@@ -124,12 +122,12 @@ static void add_place(struct clv_survey *survey, const struct clv_service_device
 	struct clv_share need;
 
 	if (!suits(wanted, device) || need_of(wanted, bytes, &need) < 0 ||
-		is_waited_for(survey, text_of(device, "name")))
+		is_waited_for(survey, clv_control_text(device, "name")))
 		return;
 	place = CLV_APPEND(survey->places, survey->room.n_places);
 	if (!place)
 		return;
-	survey->devices[survey->room.n_places - 1] = text_of(device, "name");
+	survey->devices[survey->room.n_places - 1] = clv_control_text(device, "name");
 	*place = (struct clv_give_way_place){
 		.free_ppm = ppm < CLV_PPM ? CLV_PPM - ppm : 0,
 		.needed_ppm = need.compute_ppm,
@@ -146,12 +144,13 @@ static const json_t *find_lease(
 	size_t i;
 
 	json_array_foreach (survey->all_leases, i, lease) {
-		if (strcmp(text_of(lease, "name"), name) != 0 ||
-			strcmp(text_of(lease, "state"), "active") != 0 ||
+		if (strcmp(clv_control_text(lease, "name"), name) != 0 ||
+			strcmp(clv_control_text(lease, "state"), "active") != 0 ||
 			!clv_leases_is_of_user(lease))
 			continue;
 		for (size_t k = 0; k < survey->room.n_places; k++) {
-			if (strcmp(survey->devices[k], text_of(lease, "device")) == 0) {
+			if (strcmp(survey->devices[k],
+				    clv_control_text(lease, "device")) == 0) {
 				*ret_place = k;
 				return lease;
 			}
@@ -172,7 +171,7 @@ static uint32_t promise_of(const json_t *lease)
 /* What leaves already is as good as free. */
 static bool leaves(const json_t *replica)
 {
-	const char *state = text_of(replica, "state");
+	const char *state = clv_control_text(replica, "state");
 
 	return json_is_true(json_object_get(replica, "leaving")) ||
 	       strcmp(state, "draining") == 0 || strcmp(state, "removing") == 0;
@@ -181,14 +180,15 @@ static bool leaves(const json_t *replica)
 static void add_replica(struct clv_survey *survey, const char *project,
 	const json_t *service, const json_t *replica)
 {
-	const char *name = text_of(replica, "name");
+	const char *name = clv_control_text(replica, "name");
 	struct clv_give_way_lease *added;
 	size_t place;
 	const json_t *lease = find_lease(survey, name, &place);
 
 	if (!lease)
 		return;
-	if (service == survey->own && strcmp(text_of(replica, "state"), "queued") == 0)
+	if (service == survey->own &&
+		strcmp(clv_control_text(replica, "state"), "queued") == 0)
 		survey->is_given = true;
 	if (leaves(replica)) {
 		survey->has_leaving = true;
@@ -197,7 +197,7 @@ static void add_replica(struct clv_survey *survey, const char *project,
 		return;
 	}
 	if (survey->room.n_leases == CLV_GIVE_WAY_LEASES_MAX ||
-		strcmp(text_of(replica, "state"), "ready") != 0)
+		strcmp(clv_control_text(replica, "state"), "ready") != 0)
 		return;
 	added = CLV_APPEND(survey->leases, survey->room.n_leases);
 	if (!added)
@@ -239,10 +239,10 @@ static const json_t *find_own(
 	size_t i, j;
 
 	json_array_foreach (projects, i, its) {
-		if (strcmp(text_of(its, "project"), project) != 0)
+		if (strcmp(clv_control_text(its, "project"), project) != 0)
 			continue;
 		json_array_foreach (json_object_get(its, "services"), j, found) {
-			if (strcmp(text_of(found, "name"), service) == 0)
+			if (strcmp(clv_control_text(found, "name"), service) == 0)
 				return found;
 		}
 	}
@@ -268,7 +268,7 @@ int clv_survey_read(struct clv_survey *survey, struct clv_leases *leases,
 		add_place(survey, &wanted->device, device);
 	json_array_foreach (projects, i, its) {
 		json_array_foreach (json_object_get(its, "services"), j, service)
-			add_service(survey, text_of(its, "project"), service);
+			add_service(survey, clv_control_text(its, "project"), service);
 	}
 	survey->room.places = survey->places;
 	survey->room.services = survey->services;

@@ -47,3 +47,10 @@ int clv_control_ask(const struct clv_project *project, json_t *request, json_t *
 	json_decref(answer);
 	return r;
 }
+
+const char *clv_control_text(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "";
+}

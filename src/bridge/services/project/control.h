@@ -12,7 +12,8 @@ struct clv_project;
  *   status  {"after"}: its pid, the services, and the events with a higher id
  *   reload  reads the kept file again
  *   scale   {"service", "replicas"}
- *   move    {"lease", "device"}: a replica moves to another device
+ *   move    {"lease", "device", "check"}: a replica moves to another device; with
+ *           "check": true it is only said why it could not
  *   give way {"leases", "for"}: idle replicas stop for a service that has no room
  *   down    ends all replicas, then the supervisor
  *
@@ -22,3 +23,5 @@ struct clv_project;
  * refuses, and *err is its reason.  The caller owns *ret, which may be NULL. */
 int clv_control_ask(const struct clv_project *project, json_t *request, json_t **ret,
 	struct clv_error *err);
+/* The text of a member; "" if it is none. */
+const char *clv_control_text(const json_t *object, const char *key);

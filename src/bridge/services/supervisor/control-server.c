@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/socket.h"
-#include "base/text.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -23,20 +22,6 @@
 
 /* --- Requests --- */
 
-static json_t *refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-static json_t *refuse(const char *format, ...)
-{
-	char text[512];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	clv_text_make_printable(text); /* a character may be cut */
-	return json_pack("{s:s}", "error", text);
-}
-
 static json_t *set_replicas(struct clv_supervisor *supervisor, const json_t *request)
 {
 	const char *name = json_string_value(json_object_get(request, "service"));
@@ -44,10 +29,11 @@ static json_t *set_replicas(struct clv_supervisor *supervisor, const json_t *req
 	struct clv_unit *unit = clv_supervisor_find(supervisor, name ? name : "");
 
 	if (!unit || unit->is_removed)
-		return refuse("there is no service '%.60s' in %s", name ? name : "",
-			supervisor->project.name);
+		return clv_supervisor_refuse("there is no service '%.60s' in %s",
+			name ? name : "", supervisor->project.name);
 	if (n < 0 || n > unit->scaling.max_replicas)
-		return refuse("%s can have 0 to %u replicas: set %s to have more", name,
+		return clv_supervisor_refuse(
+			"%s can have 0 to %u replicas: set %s to have more", name,
 			unit->scaling.max_replicas,
 			unit->service->autoscaling.yaml ? "maxReplicas"
 							: "deploy.replicas");
@@ -63,9 +49,10 @@ static json_t *reload(struct clv_supervisor *supervisor, const json_t *request)
 	struct clv_error err;
 
 	if (supervisor->is_ending)
-		return refuse("%s is being ended", supervisor->project.name);
+		return clv_supervisor_refuse(
+			"%s is being ended", supervisor->project.name);
 	if (clv_supervisor_reload(supervisor, &err) < 0)
-		return refuse("%s", err.msg);
+		return clv_supervisor_refuse("%s", err.msg);
 	return json_object();
 }
 
@@ -124,7 +111,8 @@ static json_t *answer(struct clv_supervisor *supervisor, const char *text, int c
 			made = acts[i].act(supervisor, request);
 	}
 	json_decref(request);
-	return made ? made : refuse("the supervisor does not know this request");
+	return made ? made
+		    : clv_supervisor_refuse("the supervisor does not know this request");
 }
 
 /* --- Connections --- */

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "bridge/services/project/control.h"
 #include "service/scale/give-way.h"
 
 #include <stdio.h>
@@ -48,18 +49,6 @@ void clv_round_free(struct clv_round *round)
 	sd_event_source_disable_unref(round->timer);
 	round->of->round = NULL;
 	free(round);
-}
-
-static const char *text_of(const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-
-	return text ? text : "";
-}
-
-static double number_of(const json_t *object, const char *key)
-{
-	return json_number_value(json_object_get(object, key));
 }
 
 /* --- Those that stop --- */
@@ -122,7 +111,7 @@ json_t *clv_supervisor_give_way(struct clv_supervisor *supervisor, const json_t 
 
 		if (n == 0 || !is_still_idle(unit, n, &idle_ns))
 			continue;
-		give_way(unit, leases, text_of(request, "for"), idle_ns);
+		give_way(unit, leases, clv_control_text(request, "for"), idle_ns);
 		n_given += n;
 	}
 	clv_supervisor_hurry(supervisor);
@@ -150,7 +139,7 @@ static void take_answer(
 	struct clv_unit *unit = unit_of(round);
 	char text[sizeof(unit->giving_way)];
 
-	if (!unit || number_of(answer, "given") >= 1)
+	if (!unit || json_integer_value(json_object_get(answer, "given")) >= 1)
 		return;
 	snprintf(text, sizeof(text), "%s was asked to give way, and needs its own",
 		project);

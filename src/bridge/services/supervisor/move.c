@@ -6,32 +6,13 @@
 
 #include "base/clock.h"
 #include "base/duration.h"
+#include "bridge/services/project/control.h"
 
 #include <stdio.h>
 #include <string.h>
 
 /* It is begun only where a replica may start at once. */
 #define STARTED_WITHIN_NS (60 * CLV_NS_PER_S)
-
-static json_t *refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-static json_t *refuse(const char *format, ...)
-{
-	char text[512];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	return json_pack("{s:s}", "error", text);
-}
-
-static const char *text_of(const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-
-	return text ? text : "";
-}
 
 /* NULL: it may move there. */
 static json_t *check(const struct clv_replica *replica, const char *device)
@@ -41,35 +22,41 @@ static json_t *check(const struct clv_replica *replica, const char *device)
 	const char *name = unit->service->name;
 
 	if (!unit->service->device.is_given)
-		return refuse("%s has no device: nothing is to move", name);
+		return clv_supervisor_refuse(
+			"%s has no device: nothing is to move", name);
 	if (unit->service->device.device[0])
-		return refuse("the file says 'device: %s' for %s: change it there, and "
-			      "run cleave up",
+		return clv_supervisor_refuse(
+			"the file says 'device: %s' for %s: change it there, and "
+			"run cleave up",
 			unit->service->device.device, name);
 	if (!device[0] || strlen(device) >= sizeof(unit->move.device))
-		return refuse("name a device: cleave devices lists them");
-	if (strcmp(device, text_of(lease, "device")) == 0)
-		return refuse("%s is on %s already", replica->name, device);
+		return clv_supervisor_refuse("name a device: cleave devices lists them");
+	if (strcmp(device, clv_control_text(lease, "device")) == 0)
+		return clv_supervisor_refuse(
+			"%s is on %s already", replica->name, device);
 	if (unit->is_complete || replica->phase != CLV_PHASE_SERVING)
-		return refuse("%s does not run: only what runs can move", replica->name);
+		return clv_supervisor_refuse(
+			"%s does not run: only what runs can move", replica->name);
 	if (unit->of->is_ending || clv_unit_is_busy(unit) ||
 		!clv_unit_may_start(unit, clv_clock_ns()))
-		return refuse("%s is being changed: try again when cleave services "
-			      "shows it ready or asleep",
+		return clv_supervisor_refuse(
+			"%s is being changed: try again when cleave services "
+			"shows it ready or asleep",
 			name);
 	return NULL;
 }
 
 json_t *clv_supervisor_move(struct clv_supervisor *supervisor, const json_t *request)
 {
-	const char *name = text_of(request, "lease"),
-		   *device = text_of(request, "device");
+	const char *name = clv_control_text(request, "lease"),
+		   *device = clv_control_text(request, "device");
 	struct clv_replica *replica = clv_supervisor_find_replica(supervisor, name);
 	struct clv_unit *unit;
 	json_t *refusal;
 
 	if (!replica)
-		return refuse("%.120s is no replica of %s: cleave ps lists leases", name,
+		return clv_supervisor_refuse(
+			"%.120s is no replica of %s: cleave ps lists leases", name,
 			supervisor->project.name);
 	refusal = check(replica, device);
 	if (refusal || json_is_true(json_object_get(request, "check")))

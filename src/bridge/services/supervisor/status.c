@@ -7,6 +7,7 @@
 #include "base/units.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -147,4 +148,16 @@ json_t *clv_supervisor_show(const struct clv_supervisor *supervisor)
 	return json_pack("{s:s, s:i, s:s, s:o}", "project", supervisor->project.name,
 		"pid", (int)getpid(), "file", supervisor->project.file, "services",
 		services);
+}
+
+json_t *clv_supervisor_refuse(const char *format, ...)
+{
+	char text[512];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	clv_text_make_printable(text); /* a character may be cut */
+	return json_pack("{s:s}", "error", text);
 }

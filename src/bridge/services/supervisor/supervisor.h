@@ -236,6 +236,9 @@ void clv_unit_free(struct clv_unit *unit);
 
 /* The answer to "status" without events; the caller owns it. */
 json_t *clv_supervisor_show(const struct clv_supervisor *supervisor);
+/* An answer of control.sock that says why a request is refused. */
+json_t *__attribute__((format(printf, 1, 2)))
+clv_supervisor_refuse(const char *format, ...);
 
 /* --- give-way.c --- */
 
