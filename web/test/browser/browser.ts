@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Chromium, and pages that fail a test by themselves when something is wrong in them. */
+import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
-import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { type Browser, type BrowserContext, chromium, type Locator, type Page } from "playwright-core";
 
 const CANDIDATES = [process.env.CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser",
   "/usr/bin/google-chrome"];
@@ -62,4 +63,16 @@ export async function visit(page: Page, route: string): Promise<void> {
 /* The overview has its devices. */
 export async function shown(page: Page, device: string): Promise<void> {
   await page.locator(".device-row").getByRole("link", { name: device, exact: true }).waitFor();
+}
+
+/* Until the text of a part of the page matches: the console shows what the agent says with the
+ * next look at it. */
+export async function sees(part: Locator, text: RegExp, seconds = 60): Promise<void> {
+  const end = Date.now() + seconds * 1000;
+  let found = await part.innerText();
+  while (!text.test(found) && Date.now() < end) {
+    await part.page().waitForTimeout(50);
+    found = await part.innerText();
+  }
+  assert.match(found, text);
 }

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Lease } from "../../src/api/types";
-import { open, shown, visit } from "./browser";
+import { open, sees, shown, visit } from "./browser";
 import {
   COLOURS, agent, assertAccessible, assertNoSideways, assertNoTroubles, bridge, browser, busyAgent,
 } from "./world";
@@ -49,9 +49,7 @@ test("every page has its data and no violation, light and dark", async () => {
   for (const [route, ...texts] of await routes()) {
     await visit(page, route);
     for (const text of texts)
-      await page.waitForFunction((pattern) =>
-        new RegExp(pattern, "s").test(document.body.innerText), text.source).catch(async () =>
-        assert.match(await page.innerText("body"), text, route));
+      await sees(page.locator("body"), new RegExp(text, "s"));
     await assertAccessible(page, `${route}, light`);
     await page.emulateMedia({ colorScheme: "dark" });
     await assertAccessible(page, `${route}, dark`, COLOURS);

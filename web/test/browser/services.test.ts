@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Services of a compose file, with real containers on this machine's own device. */
-import assert from "node:assert/strict";
 import { test } from "node:test";
-import { open, visit } from "./browser";
+import { open, sees, visit } from "./browser";
 import { hasDevice } from "./scenes";
 import { Stage } from "./stage";
 import {
@@ -21,9 +20,9 @@ test("services are shown with their replicas in devices, their load and decision
     const row = (name: string) => page.getByRole("table", { name: "Services" })
       .getByRole("row").filter({ has: page.getByRole("rowheader", { name, exact: true }) });
     await row("chat").waitFor();
-    assert.match(await row("chat").innerText(), new RegExp(`${stage.project}.*root.*Ready.*2 of 2`, "s"));
-    assert.match(await row("prepare").innerText(), /Complete.*exit code 0.*0 of 1/s);
-    assert.match(await row("search").innerText(), /Asleep.*until a request comes.*0 of 0, 1 to 2/s);
+    await sees(row("chat"), new RegExp(`${stage.project}.*root.*Ready.*2 of 2`, "s"));
+    await sees(row("prepare"), /Complete.*exit code 0.*0 of 1/s);
+    await sees(row("search"), /Asleep.*until a request comes.*0 of 0, 1 to 2/s);
     await assertAccessible(page, "services");
     await page.emulateMedia({ colorScheme: "dark" });
     await assertAccessible(page, "services, dark", COLOURS);
@@ -37,10 +36,10 @@ test("services are shown with their replicas in devices, their load and decision
     const replicas = page.getByRole("table", { name: "Replicas in their devices" });
     const first = replicas.getByRole("row", { name: new RegExp(`^${stage.project}-chat-1`) });
     await first.waitFor();
-    assert.match(await first.innerText(), /chat.*Ready.*20%/s);
+    await sees(first, /chat.*Ready.*20%/s);
     const decisions = page.getByRole("table", { name: "Decisions of the supervisor" });
-    assert.match(await decisions.innerText(), /search\s+awake\s+a request came while it was asleep/);
-    assert.match(await decisions.innerText(), /chat\s+a replica is ready/);
+    await sees(decisions, /search\s+awake\s+a request came while it was asleep/);
+    await sees(decisions, /chat\s+a replica is ready/);
     await assertAccessible(page, "a project");
     await page.emulateMedia({ colorScheme: "light" });
     await assertAccessible(page, "a project, light", COLOURS);

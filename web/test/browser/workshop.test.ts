@@ -6,7 +6,7 @@ import { type TestContext, test } from "node:test";
 import type { Page } from "playwright-core";
 import type { Advice, AgentEvent, Lease } from "../../src/api/types";
 import { Agent, until } from "./agent";
-import { open, visit } from "./browser";
+import { open, sees, visit } from "./browser";
 import { hasDevice, workshop } from "./scenes";
 import { COLOURS, assertAccessible, assertNoSideways, assertNoTroubles, bridge, browser } from "./world";
 
@@ -32,14 +32,9 @@ async function everyLook(page: Page, what: string): Promise<void> {
   await page.setViewportSize({ width: 1280, height: 900 });
 }
 
-async function sees(page: Page, text: RegExp): Promise<void> {
-  await page.waitForFunction((pattern) => new RegExp(pattern, "s").test(document.body.innerText),
-    text.source).catch(async () => assert.match(await page.innerText("main"), text));
-}
-
 async function followsDemand(page: Page, here: Agent): Promise<void> {
   await visit(page, "leases");
-  await sees(page, /notebook.*10% to 30%/);
+  await sees(page.locator("body"), /notebook.*10% to 30%/s);
   await page.getByRole("button", { name: "Resize notebook" }).click();
   await assertAccessible(page, "the resize of a range");
   await press(page, "Most share", "ArrowRight", 20);
@@ -48,7 +43,7 @@ async function followsDemand(page: Page, here: Agent): Promise<void> {
   assert.deepEqual((await named(here, "notebook")).share_range, { least: 0.1, most: 0.5 });
 
   await visit(page, `leases/${(await named(here, "notebook")).id}`);
-  await sees(page, /now, 10% to 50% by demand/);
+  await sees(page.locator("body"), /now, 10% to 50% by demand/s);
   await page.getByRole("button", { name: "Resize" }).click();
   await page.getByLabel(/follows demand/).uncheck();
   await page.getByRole("dialog").getByRole("button", { name: "Resize" }).click();
@@ -61,12 +56,12 @@ async function uses(page: Page, here: Agent): Promise<void> {
   await until("train works", async () => (await named(here, "train")).share_used > 0.1);
   await visit(page, `leases/${(await named(here, "train")).id}`);
   await page.getByRole("button", { name: "10 min" }).click();
-  await sees(page, /300 of 512 MiB in use/);
+  await sees(page.locator("body"), /300 of 512 MiB in use/s);
   const said = page.locator(".chart .sr").first();
   await until("the history has its use", async () => /most [1-9]\d*%/.test(await said.innerText()), 20);
   await everyLook(page, "a lease at work");
   await visit(page, "devices/gpu0");
-  await sees(page, /The driver reports no figures.*The driver reports no process/);
+  await sees(page.locator("body"), /The driver reports no figures.*The driver reports no process/s);
   await everyLook(page, "a device whose driver says nothing");
 }
 
@@ -75,11 +70,11 @@ async function ungated(t: TestContext, page: Page, here: Agent): Promise<void> {
   if (!items.some((each) => each.type === "ungated_api"))
     return t.diagnostic("no Vulkan driver here: what no gate holds is not looked at");
   await visit(page, "overview");
-  await sees(page, /1\s+problem.*render: no gate limits vulkan/);
+  await sees(page.locator("body"), /1\s+problem.*render: no gate limits vulkan/s);
   await visit(page, "leases");
-  await sees(page, /render.*Uses vulkan/);
+  await sees(page.locator("body"), /render.*Uses vulkan/s);
   await visit(page, "events");
-  await sees(page, /API without a gate in use.*render.*uses vulkan/);
+  await sees(page.locator("body"), /API without a gate in use.*render.*uses vulkan/s);
   await everyLook(page, "events of a device at work");
 }
 
@@ -88,7 +83,7 @@ async function advised(page: Page, here: Agent): Promise<void> {
   await until("spare is too large", async () => (await advice(here)).some(isAbout), WATCHED_S);
   const { proposed } = (await advice(here)).find(isAbout)!;
   await visit(page, "advice");
-  await sees(page, /spare.*Too large.*it used 0\.\d+ of a share of 0\.4.*Proposed.*Confidence\s+low/);
+  await sees(page.locator("body"), /spare.*Too large.*it used 0\.\d+ of a share of 0\.4.*Proposed.*Confidence\s+low/s);
   await everyLook(page, "advice");
 
   /* As somebody would rather have it, beginning with what is proposed. */
