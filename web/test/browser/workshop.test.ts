@@ -83,7 +83,8 @@ async function advised(page: Page, here: Agent): Promise<void> {
   await until("spare is too large", async () => (await advice(here)).some(isAbout), WATCHED_S);
   const { proposed } = (await advice(here)).find(isAbout)!;
   await visit(page, "advice");
-  await sees(page.locator("body"), /spare.*Too large.*it used 0\.\d+ of a share of 0\.4.*Proposed.*Confidence\s+low/s);
+  await sees(page.locator("body"),
+    /spare.*Too large.*it used 0\.\d+ of a share of 0\.4.*Proposed.*Confidence\s+low/s);
   await everyLook(page, "advice");
 
   /* As somebody would rather have it, beginning with what is proposed. */
