@@ -84,7 +84,8 @@ uint64_t clv_account_reported_busy_ns(
 void clv_account_begin_busy(struct clv_arbiter_lease *lease, uint64_t busy_ns)
 {
 	lease->busy_seen_ns = busy_ns;
-	lease->busy_unread_ns = 0;
+	lease->busy_left_ns = 0;
+	lease->is_busy_short = false;
 }
 
 /* Without contention an idle holder keeps the device but does not use it: that time is no
@@ -92,21 +93,23 @@ void clv_account_begin_busy(struct clv_arbiter_lease *lease, uint64_t busy_ns)
  * report of busy time, bounded by the clock.
  *
  * A gate takes the time of a command that ends out of busy_since_ns before it adds it to
- * busy_ns.  Between the two less is reported than was before: the next charge has the
- * rest.  If less is reported then, too, it was too much before. */
+ * busy_ns.  Between the two that time is not reported: the next charge has it, which is
+ * why what is left of the bound is kept for one charge.  If less is reported than before
+ * in two charges, the report before them was too much. */
 static uint64_t relaxed_held_ns(
 	struct clv_arbiter_lease *lease, uint64_t elapsed_ns, uint64_t now_ns)
 {
-	uint64_t busy = clv_account_reported_busy_ns(lease, now_ns), delta;
+	uint64_t busy = clv_account_reported_busy_ns(lease, now_ns), held = 0, left;
 
-	if (busy < lease->busy_seen_ns && lease->busy_unread_ns == 0) {
-		lease->busy_unread_ns = elapsed_ns;
-		return 0;
-	}
-	elapsed_ns += lease->busy_unread_ns;
-	delta = busy > lease->busy_seen_ns ? busy - lease->busy_seen_ns : 0;
-	clv_account_begin_busy(lease, busy);
-	return clv_clock_bound_ns(delta, 0, elapsed_ns);
+	left = elapsed_ns + lease->busy_left_ns;
+	lease->is_busy_short = busy < lease->busy_seen_ns && !lease->is_busy_short;
+	if (busy > lease->busy_seen_ns)
+		held = clv_clock_bound_ns(busy - lease->busy_seen_ns, 0, left);
+	if (!lease->is_busy_short)
+		lease->busy_seen_ns = busy;
+	left -= held;
+	lease->busy_left_ns = left < elapsed_ns ? left : elapsed_ns;
+	return held;
 }
 
 static uint64_t held_ns(
@@ -114,7 +117,7 @@ static uint64_t held_ns(
 {
 	if (clv_lease_is_relaxed(lease))
 		return relaxed_held_ns(lease, elapsed_ns, now_ns);
-	lease->busy_unread_ns = 0;
+	lease->busy_left_ns = 0;
 	return elapsed_ns;
 }
 

@@ -58,8 +58,10 @@ struct clv_arbiter_lease {
 	uint64_t done_ns;
 	/* Since when it has work in flight; UINT64_MAX: it has none. */
 	uint64_t began_ns;
-	/* The busy time that is charged; and the time since it was read in full. */
-	uint64_t busy_seen_ns, busy_unread_ns;
+	/* The reported busy time that is charged; what the last charge left of its bound;
+	 * whether less was reported then than before. */
+	uint64_t busy_seen_ns, busy_left_ns;
+	bool is_busy_short;
 	uint64_t starts_seen;
 
 	/* The present turn. */

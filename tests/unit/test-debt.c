@@ -483,6 +483,60 @@ static void test_read_in_a_step_as_a_command_ends(void **state)
 	check_read_as_a_command_ends(true);
 }
 
+/* A command that began after the last charge, or of which a part was charged beside one
+ * that had ended. */
+static void test_one_of_many_is_read_as_it_ends(void **state)
+{
+	struct clv_slot *slot = slot_of(neighbour);
+	uint64_t held_ns;
+
+	pass(S);
+	clv_turns_charge(&device.arbiter, now_ns);
+	held_ns = neighbour->account.held_ns;
+	now_ns += 100 * MS;
+	atomic_fetch_add(&slot->busy_ns, now_ns - atomic_load(&slot->busy_since_ns));
+	atomic_store(&slot->busy_since_ns, now_ns);
+	now_ns += 900 * MS;
+	atomic_store(&slot->busy_since_ns, now_ns);
+	clv_turns_charge(&device.arbiter, now_ns);
+	assert_int_equal(neighbour->account.held_ns, held_ns + 100 * MS);
+	now_ns += 10 * MS;
+	atomic_store(&slot->busy_since_ns, now_ns);
+	atomic_fetch_add(&slot->busy_ns, 900 * MS);
+	clv_turns_charge(&device.arbiter, now_ns);
+	assert_int_equal(neighbour->account.held_ns, held_ns + S);
+}
+
+static void test_read_as_it_ends_after_idle_time(void **state)
+{
+	struct clv_slot *slot = slot_of(neighbour);
+	uint64_t held_ns;
+
+	pass(S);
+	now_ns += S;
+	atomic_fetch_add(&slot->busy_ns, now_ns - atomic_load(&slot->busy_since_ns));
+	atomic_store(&slot->done, atomic_load(&slot->entered));
+	atomic_store(&slot->busy_since_ns, now_ns);
+	clv_turns_charge(&device.arbiter, now_ns);
+	held_ns = neighbour->account.held_ns;
+	now_ns += S;
+	clv_turns_charge(&device.arbiter, now_ns);
+	now_ns += 10 * MS;
+	atomic_fetch_add(&slot->busy_ns, 900 * MS);
+	clv_turns_charge(&device.arbiter, now_ns);
+	assert_int_equal(neighbour->account.held_ns, held_ns + 900 * MS);
+	/* The bound of one charge does not grow over many. */
+	for (int i = 0; i < 10; i++) {
+		now_ns += MS;
+		clv_turns_charge(&device.arbiter, now_ns);
+	}
+	held_ns = neighbour->account.held_ns;
+	atomic_fetch_add(&slot->busy_ns, S);
+	now_ns += MS;
+	clv_turns_charge(&device.arbiter, now_ns);
+	assert_int_equal(neighbour->account.held_ns, held_ns + 2 * MS);
+}
+
 /* In the other order it is in both.  What the lease uses later is charged all the
  * same. */
 static void test_read_twice_as_a_command_ends(void **state)
@@ -528,6 +582,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_read_as_a_command_ends, begin, end),
 		cmocka_unit_test_setup_teardown(
 			test_read_in_a_step_as_a_command_ends, begin, end),
+		cmocka_unit_test_setup_teardown(
+			test_one_of_many_is_read_as_it_ends, begin, end),
+		cmocka_unit_test_setup_teardown(
+			test_read_as_it_ends_after_idle_time, begin, end),
 		cmocka_unit_test_setup_teardown(
 			test_read_twice_as_a_command_ends, begin, end),
 		cmocka_unit_test_setup_teardown(
