@@ -7,10 +7,14 @@
 #include "gate/process/state.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 
 #define FIRST_BITS 8
+#define N_FIRST ((size_t)1 << FIRST_BITS)
 
 struct record {
 	struct record *next;
@@ -18,13 +22,13 @@ struct record {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct record *first[1 << FIRST_BITS];
-/* A hash's first n_bits are its bucket. */
-static struct {
-	struct record **buckets;
-	unsigned n_bits;
-	size_t n;
-} table = {first, FIRST_BITS, 0};
+/* A table of linear hashing: a new record splits at most one bucket, so that no call
+ * takes longer because many were before it.  The first segment has the first N_FIRST
+ * buckets, each other one as many as all before it. */
+static struct record *first[N_FIRST];
+static struct record **segments[32] = {first};
+static _Atomic size_t n_buckets = N_FIRST;
+static size_t n_records;
 
 __attribute__((constructor)) static void begin_lock(void)
 {
@@ -40,41 +44,66 @@ static void run(void *userdata)
 	clv_gate_callback_end();
 }
 
-static struct record **bucket_of(const struct clv_host_node *node)
+static unsigned highest_bit(size_t n)
+{
+	return 63 - (unsigned)__builtin_clzll(n);
+}
+
+static unsigned segment_of(size_t bucket)
+{
+	return bucket < N_FIRST ? 0 : highest_bit(bucket) - FIRST_BITS + 1;
+}
+
+static struct record **bucket_at(size_t bucket)
+{
+	return bucket < N_FIRST ? &first[bucket]
+				: &segments[segment_of(bucket)]
+					   [bucket - ((size_t)1 << highest_bit(bucket))];
+}
+
+static struct record **bucket_of(const struct clv_host_node *node, size_t n)
 {
 	uint64_t key = (uint64_t)(uintptr_t)node->userdata ^
 		       (uint64_t)(uintptr_t)node->function << 17;
+	size_t hash = key * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+	size_t half = (size_t)1 << highest_bit(n), bucket = hash & (2 * half - 1);
 
-	return &table.buckets[key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - table.n_bits)];
+	return bucket_at(bucket < n ? bucket : bucket - half);
+}
+
+/* Whether there is memory for one more bucket. */
+static bool make_room(size_t n)
+{
+	unsigned segment = segment_of(n);
+
+	if (segment >= sizeof(segments) / sizeof(*segments))
+		return false;
+	if (!segments[segment])
+		segments[segment] = calloc(n, sizeof(struct record *));
+	return segments[segment] != NULL;
 }
 
 /* With the lock held.  Without memory the chains become longer instead.  In a child that
- * is forked meanwhile, chains end early, and a pair may get a second record. */
+ * is forked meanwhile a chain may end early, and a pair gets a second record: the number
+ * of buckets is stored last, with their segment before it. */
 static void grow(void)
 {
-	struct record **old = table.buckets, **buckets;
-	size_t n_old = (size_t)1 << table.n_bits;
+	size_t n = atomic_load(&n_buckets);
+	struct record **from, *record, *next;
 
-	if (table.n < 2 * n_old)
+	if (n_records < n || !make_room(n))
 		return;
-	buckets = calloc(2 * n_old, sizeof(struct record *));
-	if (!buckets)
-		return;
-	table.buckets = buckets;
-	table.n_bits++;
-	for (size_t i = 0; i < n_old; i++) {
-		struct record *record, *next;
+	from = bucket_at(n - ((size_t)1 << highest_bit(n)));
+	record = *from;
+	*from = NULL;
+	for (; record; record = next) {
+		struct record **bucket = bucket_of(&record->node, n + 1);
 
-		for (record = old[i]; record; record = next) {
-			struct record **bucket = bucket_of(&record->node);
-
-			next = record->next;
-			record->next = *bucket;
-			*bucket = record;
-		}
+		next = record->next;
+		record->next = *bucket;
+		*bucket = record;
 	}
-	if (old != first)
-		free(old);
+	atomic_store(&n_buckets, n + 1);
 }
 
 /* With the lock held. */
@@ -83,7 +112,7 @@ static struct record *find_or_add(const struct clv_host_node *node)
 	struct record **bucket, *record;
 
 	grow();
-	bucket = bucket_of(node);
+	bucket = bucket_of(node, atomic_load(&n_buckets));
 	record = *bucket;
 	while (record && (record->node.function != node->function ||
 				 record->node.userdata != node->userdata))
@@ -95,7 +124,7 @@ static struct record *find_or_add(const struct clv_host_node *node)
 		return NULL;
 	*record = (struct record){*bucket, *node};
 	*bucket = record;
-	table.n++;
+	n_records++;
 	return record;
 }
 
