@@ -412,6 +412,33 @@ static void test_many_of_known_length(void **state)
 	assert_int_equal(n_allocations, 0);
 }
 
+/* A marker in one of its queues says nothing about the others: the command's own event is
+ * the marker. */
+static void test_command_in_several_queues(void **state)
+{
+	struct clv_submission submission;
+	cl_event event = NULL;
+
+	properties = 0;
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(clv_submission_begin(&submission, queue, 3, false, 0,
+					 NULL, i == 0 ? NULL : &event),
+			CL_SUCCESS);
+		clv_submission_set_spans_queues(&submission);
+		assert_non_null(submission.event);
+		*submission.event = new_event();
+		assert_int_equal(clv_submission_end(&submission, CL_SUCCESS), CL_SUCCESS);
+	}
+	assert_int_equal(n_events, 2);
+	assert_ptr_equal(event, handle_of(1));
+	assert_int_equal(n_in_flight(), 2);
+	clv_queues_wait_for_oldest();
+	assert_int_equal(n_in_flight(), 1);
+	clv_queues_wait_for_oldest();
+	assert_int_equal(n_in_flight(), 0);
+	assert_int_equal(wrapped.clReleaseEvent(event), CL_SUCCESS);
+}
+
 /* The commands before a marker are in flight until all of them are complete. */
 static void test_markers_complete_in_order(void **state)
 {
@@ -739,6 +766,8 @@ static void test_handle_is_used_again(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			test_command_in_several_queues, begin, end),
 		cmocka_unit_test_setup_teardown(test_many_of_unknown_length, begin, end),
 		cmocka_unit_test_setup_teardown(test_many_of_known_length, begin, end),
 		cmocka_unit_test_setup_teardown(

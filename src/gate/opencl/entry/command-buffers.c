@@ -200,8 +200,9 @@ static cl_int CL_API_CALL wrap_clReleaseCommandBufferKHR(cl_command_buffer_khr b
 	return r;
 }
 
-/* NULL: the gate did not see the command buffer's creation. */
-static cl_command_queue first_queue_of(cl_command_buffer_khr buffer)
+/* The first of a command buffer's queues and their number; NULL: the gate did not see its
+ * creation. */
+static cl_command_queue queues_of(cl_command_buffer_khr buffer, cl_uint *ret_n)
 {
 	const struct recording *recording;
 	cl_command_queue queue;
@@ -209,6 +210,7 @@ static cl_command_queue first_queue_of(cl_command_buffer_khr buffer)
 	pthread_mutex_lock(&lock);
 	recording = *find(buffer);
 	queue = recording ? recording->queues[0] : NULL;
+	*ret_n = recording ? recording->n_queues : 0;
 	pthread_mutex_unlock(&lock);
 	return queue;
 }
@@ -220,7 +222,8 @@ static cl_int CL_API_CALL wrap_clEnqueueCommandBufferKHR(cl_uint n_queues,
 	clEnqueueCommandBufferKHR_fn real =
 		(clEnqueueCommandBufferKHR_fn)atomic_load(&vendor.enqueue);
 	bool is_named = n_queues > 0 && queues;
-	cl_command_queue queue = is_named ? queues[0] : first_queue_of(buffer);
+	cl_uint n = n_queues;
+	cl_command_queue queue = is_named ? queues[0] : queues_of(buffer, &n);
 	struct clv_submission submission;
 	cl_int r;
 
@@ -232,6 +235,8 @@ static cl_int CL_API_CALL wrap_clEnqueueCommandBufferKHR(cl_uint n_queues,
 		wait_list, event);
 	if (r != CL_SUCCESS)
 		return r;
+	if (n > 1)
+		clv_submission_set_spans_queues(&submission);
 	return clv_submission_end(
 		&submission, real(n_queues, queues, buffer, submission.n_waits,
 				     submission.wait_list, submission.event));

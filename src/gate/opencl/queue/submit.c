@@ -181,6 +181,13 @@ cl_int clv_submission_begin(struct clv_submission *submission, cl_command_queue 
 	return CL_SUCCESS;
 }
 
+void clv_submission_set_spans_queues(struct clv_submission *submission)
+{
+	submission->spans_queues = true;
+	if (!submission->event)
+		submission->event = &submission->own_event;
+}
+
 /* The event that the gate keeps: its own, or one more reference to the program's.  NULL:
  * the driver gave none. */
 static cl_event keep_event(const struct clv_submission *submission)
@@ -220,7 +227,7 @@ static bool book_with_event(struct clv_submission *submission)
 {
 	cl_event event = NULL;
 
-	if (must_mark_itself(submission->queue))
+	if (submission->spans_queues || must_mark_itself(submission->queue))
 		event = keep_event(submission);
 	if (!event)
 		return false;

@@ -21,6 +21,7 @@ struct clv_submission {
 	cl_event own_event;
 	cl_event unused_event; /* released last, because that may run callbacks */
 	bool has_order_lock;
+	bool spans_queues;
 	bool blocking;              /* returns when the command is complete */
 	struct clv_custody custody; /* blocking: of everything before it in an in-order
 				     * queue */
@@ -33,6 +34,10 @@ struct clv_submission {
 cl_int clv_submission_begin(struct clv_submission *submission, cl_command_queue queue,
 	uint64_t kind, bool blocking, cl_uint n_waits, const cl_event *wait_list,
 	cl_event *event);
+
+/* The command's work is in other queues of the device, too, so that a marker in its own
+ * queue may be complete before it.  To be called after begin. */
+void clv_submission_set_spans_queues(struct clv_submission *submission);
 
 /* What the program gets: the command's result, and its event if calls by that reach the
  * gate; otherwise an error. */
