@@ -25,7 +25,7 @@ from session import OPEN, fake_agent  # noqa: E402
 
 QUOTA_MIB, CONTEXT_MIB = 1024, 1
 SHARE, SECONDS = .25, 2
-NOTICE, NOTICE_SECONDS = ("lease_over_quota", "lease_past_gate", "ungated_api"), 15
+NOTICE, NOTICE_SECONDS = ("lease_over_quota", "lease_past_gate", "ungated_api"), 60
 TOLERATED = bound(.04, .17)  # without a gate it would have half
 OPTIONS = ("--share", str(SHARE), "--memory", f"{QUOTA_MIB}M")
 LIBRARY = "libamdhip64.so.6"

@@ -112,16 +112,20 @@ class Executor(Case):
         self.assert_parts([.3, .7], pids)
 
 
-    def by_groups_of(self, drivers):
-        """Each context has four groups; the structure of a call has two bytes before 575, then
-        three."""
+    def divides_on(self, drivers, word, policy=""):
+        """Each context has four groups."""
         for driver in drivers:
-            with self.subTest(driver):
-                self.begin_machine(policy=f"{DISABLE_CHANNELS} {NOT_SUPPORTED}",
-                                   words=f"driver {driver}\ncompute-groups 4\n")
-                pids = self.launch_all((.3, "queue", LONG), (.7, "queue", 100_000), word="by groups")
-                self.assert_parts([.3, .7], pids)
+            try:
+                with self.subTest(driver):
+                    self.begin_machine(policy=policy, words=f"driver {driver}\ncompute-groups 4\n")
+                    pids = self.launch_all((.3, "queue", LONG), (.7, "queue", 100_000), word=word)
+                    self.assert_parts([.3, .7], pids)
+            finally:
                 self.doCleanups()
+
+    def by_groups_of(self, drivers):
+        """The structure of a call has two bytes before 575, then three."""
+        self.divides_on(drivers, "by groups", f"{DISABLE_CHANNELS} {NOT_SUPPORTED}")
 
     def test_groups_of_the_oldest_and_the_newest_driver(self):
         self.by_groups_of((535, 595))
@@ -130,12 +134,7 @@ class Executor(Case):
         self.by_groups_of((550, 565, 570, 575, 590))
 
     def test_channels_of_all_drivers(self):
-        """The executor takes over tenants whose contexts have four groups each."""
-        for driver in (535, 550, 565, 570, 575, 580, 590, 595):
-            with self.subTest(driver):
-                self.begin_machine(words=f"driver {driver}\ncompute-groups 4\n")
-                self.launch_all((.3, "queue", LONG), (.7, "queue", 100_000), word="by channels")
-                self.doCleanups()
+        self.divides_on((535, 550, 565, 570, 575, 580, 590, 595), "by channels")
 
     def test_by_time_slices(self):
         """A driver that cannot stop work, and divides the GPU by time slices."""
