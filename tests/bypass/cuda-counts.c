@@ -114,24 +114,6 @@ static int destroy_primary_in_capture(char **arguments)
 	}
 }
 
-/* A context of the program's own ends after its work, for which the gate has to wait in
- * another way then. */
-static int destroy_in_capture(char **arguments)
-{
-	handle context;
-
-	gpu_open();
-	train(spin, KERNEL_NS);
-	way_say("go\n");
-	for (;;) {
-		OK(cuCtxCreate_v2(&context, 0, 0));
-		OK(cuStreamBeginCapture_v2(new_stream(), 0));
-		for (int i = 0; i < 20; i++)
-			launch(NULL, 4 * KERNEL_NS);
-		OK(cuCtxDestroy_v2(context));
-	}
-}
-
 static void *capture_for_ever(void *userdata)
 {
 	handle stream, graph;
@@ -258,7 +240,6 @@ const struct way way_counts[] = {
 	{"let-go", let_go},
 	{"destroy-nothing", destroy_nothing},
 	{"destroy-primary-in-capture", destroy_primary_in_capture},
-	{"destroy-in-capture", destroy_in_capture},
 	{"beside-captures", beside_captures},
 	{"joined-and-destroyed", joined_and_destroyed},
 	{"several-at-once", several_at_once},

@@ -164,7 +164,6 @@ CHECKS = {
     "let-go-in-capture": share(saturates=False, slow=True),
     "destroy-nothing": share(saturates=False, slow=True),
     "destroy-primary-in-capture": share(saturates=False, slow=True),
-    "destroy-in-capture": share(saturates=False, slow=True),
     "beside-captures": share(saturates=False),
     "joined-and-destroyed": share(saturates=False, slow=True),
     "several-at-once": share(seconds=3, slow=True),
