@@ -68,6 +68,7 @@ ABOUT = {
                                    "services-move-some", "services-published"),
     "cli/vm": ("libvirt-list", "libvirt-assign", "libvirt-differences", "libvirt-follow",
                "libvirt-move", "libvirt-drain", "libvirt-whole"),
+    "cli/ssh": ("libvirt-move", "libvirt-drain"),
     "bridge/libvirt/host": ("libvirt-list", "libvirt-assign", "libvirt-differences", "libvirt-follow",
                             "libvirt-move", "libvirt-drain"),
     "gate/opencl": ("icd", "opencl-patterns-double"),

@@ -74,6 +74,7 @@ CLI = (
     ("admin", "doctor, audit, backup, events, tokens"),
     ("engine", "Slurm, containers, systemd, pools of devices"),
     ("services", "the verbs for services of compose files"),
+    ("ssh", "sockets of other hosts, and `ssh` while signals are held, for `cleave-vms`"),
     ("vm", "`cleave-vms`: partitions of virtual machines"),
     ("main", "`main.c`, help and completion"),
 )

@@ -6,8 +6,8 @@
 #include "cli/frame/run.h"
 #include "cli/frame/verb-table.h"
 #include "cli/frame/verbs.h"
+#include "cli/ssh/ssh.h"
 #include "cli/vm/actions.h"
-#include "cli/vm/ssh.h"
 #include "cli/vm/vm.h"
 
 static const struct clv_opt hook_options[] = {CLV_OPT_HELP, CLV_OPT_SOCKET};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "cli/vm/forward.h"
+#include "cli/ssh/forward.h"
 #include "cli/vm/session.h"
 
 /* Another host: its libvirt and its agent, by ssh unless the settings name others.  Not

@@ -13,7 +13,7 @@ struct clv_vm_forward {
 	char socket[48]; /* "" before clv_vm_forward_begin() */
 };
 
-/* Makes the folder, in which libvirt finds the ssh of cli/vm/ssh.h.  Returns 0, or an
+/* Makes the folder, in which libvirt finds the ssh of cli/ssh/ssh.h.  Returns 0, or an
  * exit code after printing the error.  The caller calls clv_vm_forward_end() in both
  * cases. */
 int clv_vm_forward_prepare(struct clv_vm_forward *ret);

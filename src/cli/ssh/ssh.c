@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/vm/ssh.h"
+#include "cli/ssh/ssh.h"
 
 #include "base/cleanup.h"
 #include "cli/frame/cli.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/vm/forward.h"
+#include "cli/ssh/forward.h"
 
 #include "base/paths.h"
 #include "cli/frame/cli.h"
-#include "cli/vm/ssh.h"
+#include "cli/ssh/ssh.h"
 
 #include <poll.h>
 #include <signal.h>
