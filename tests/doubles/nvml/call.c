@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "call.h"
+#include "files.h"
 #include "handles.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -93,7 +94,8 @@ int dnv_attach(uint32_t flags)
 
 int dnv_detach(void)
 {
-	world.users--;
+	if (!--world.users)
+		dnv_files_close();
 	return DNV_SUCCESS;
 }
 

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "events.h"
+#include "files.h"
 #include "text.h"
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
 /* Changes of a node from outside of NVML, such as a reset or a reboot. */
+
+static const char *folder; /* of the node */
 
 static int reboot(const struct dnv_node *node, struct dnv_state *state, unsigned gpu)
 {
@@ -32,6 +35,25 @@ static int lose(const struct dnv_node *node, struct dnv_state *state, unsigned g
 static int find(const struct dnv_node *node, struct dnv_state *state, unsigned gpu)
 {
 	state->gpus[gpu].lost = false;
+	return 0;
+}
+
+/* The driver itself would wait in the kernel until it is not open any more. */
+static int unbind(const struct dnv_node *node, struct dnv_state *state, unsigned gpu)
+{
+	int pid = dnv_file_opener(folder, state->gpus[gpu].minor);
+
+	if (pid) {
+		fprintf(stderr, "GPU %u is open in process %d\n", gpu, pid);
+		return 1;
+	}
+	state->gpus[gpu].unbound = true;
+	return 0;
+}
+
+static int bind(const struct dnv_node *node, struct dnv_state *state, unsigned gpu)
+{
+	state->gpus[gpu].unbound = false;
 	return 0;
 }
 
@@ -77,6 +99,8 @@ static const struct verb {
 	{"reset", true, reset, "of one GPU: instances go, the pending mode comes"},
 	{"lose", true, lose, "the GPU falls off the bus"},
 	{"find", true, find, "and is back"},
+	{"unbind", true, unbind, "another driver takes the GPU, unless it is open"},
+	{"bind", true, bind, "and gives it back"},
 	{"show", false, show, "GPUs and instances: ids, profiles, places"},
 };
 
@@ -119,6 +143,7 @@ int main(int argc, char **argv)
 
 	if (dirfd < 0 || argc < 3)
 		return usage();
+	folder = argv[1];
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++)
 		if (strcmp(verbs[i].name, argv[2]) == 0)
 			return run(&verbs[i], dirfd, argc > 3 ? argv[3] : NULL);

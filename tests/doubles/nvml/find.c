@@ -1,33 +1,56 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "call.h"
+#include "files.h"
 #include "handles.h"
 #include "mig-device.h"
 #include <stdio.h>
 #include <string.h>
 
-/* Lookup of handles by index, UUID or PCI address. */
+/* Lookup of handles by index, UUID or PCI address, which opens the GPU. */
 
 static int give_gpu(unsigned gpu, struct dnv_handle **ret)
 {
-	if (dnv_state()->gpus[gpu].lost)
+	const struct dnv_gpu_state *state = &dnv_state()->gpus[gpu];
+
+	if (state->lost)
 		return DNV_GPU_IS_LOST;
+	dnv_file_open(dnv_dirfd(), gpu, state->minor);
 	*ret = dnv_handle_gpu(gpu);
 	return DNV_SUCCESS;
+}
+
+static bool is_bound(unsigned gpu)
+{
+	return !dnv_state()->gpus[gpu].unbound;
+}
+
+/* The GPU of an index, and the number of GPUs, of those that the driver has. */
+static uint32_t find_bound(uint32_t index, uint32_t *ret_n)
+{
+	uint32_t found = DNV_GPUS_MAX, n = 0;
+
+	for (uint32_t i = 0; i < dnv_node()->n_gpus; i++)
+		if (is_bound(i) && n++ == index)
+			found = i;
+	*ret_n = n;
+	return found;
 }
 
 int dnv_nvmlDeviceGetCount_v2(uint32_t *count)
 {
 	if (!count)
 		return DNV_INVALID_ARGUMENT;
-	*count = dnv_node()->n_gpus;
+	find_bound(0, count);
 	return DNV_SUCCESS;
 }
 
 int dnv_nvmlDeviceGetHandleByIndex_v2(uint32_t index, struct dnv_handle **ret)
 {
-	if (!ret || index >= dnv_node()->n_gpus)
+	uint32_t n, gpu = find_bound(index, &n);
+
+	if (!ret || index >= n)
 		return DNV_INVALID_ARGUMENT;
-	return give_gpu(index, ret);
+	return give_gpu(gpu, ret);
 }
 
 static int find_mig_by_uuid(const char *uuid, struct dnv_handle **ret)
@@ -53,7 +76,7 @@ int dnv_nvmlDeviceGetHandleByUUID(const char *uuid, struct dnv_handle **ret)
 	if (strncmp(uuid, "GPU-", 4) != 0)
 		return DNV_INVALID_ARGUMENT;
 	for (unsigned i = 0; i < dnv_node()->n_gpus; i++)
-		if (strcmp(dnv_node()->gpus[i].uuid, uuid) == 0)
+		if (is_bound(i) && strcmp(dnv_node()->gpus[i].uuid, uuid) == 0)
 			return give_gpu(i, ret);
 	return DNV_NOT_FOUND;
 }
@@ -87,7 +110,7 @@ int dnv_nvmlDeviceGetHandleByPciBusId_v2(const char *id, struct dnv_handle **ret
 	for (unsigned i = 0; i < dnv_node()->n_gpus; i++) {
 		const struct dnv_gpu *gpu = &dnv_node()->gpus[i];
 
-		if (gpu->domain == at.domain && gpu->bus == at.bus &&
+		if (is_bound(i) && gpu->domain == at.domain && gpu->bus == at.bus &&
 			gpu->device == at.device && !at.function)
 			return give_gpu(i, ret);
 	}

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAGIC 0x646e7631U /* changes with the layout */
+#define MAGIC 0x646e7632U /* changes with the layout */
 
 struct dnv_shared {
 	uint32_t magic;

@@ -29,6 +29,7 @@ struct dnv_gi {
 struct dnv_gpu_state {
 	char uuid[48]; /* of the GPU with this state */
 	bool mig, mig_pending, lost;
+	bool unbound; /* another driver has it: this one does not show it */
 	uint32_t minor;
 	struct dnv_gi gis[DNV_GIS_MAX];
 };

@@ -2,6 +2,7 @@
 """Finding GPUs, and the queries of a whole one."""
 import ctypes
 import os
+import subprocess
 from ctypes import byref, c_uint, c_ulonglong, c_void_p
 
 import nvml
@@ -152,6 +153,28 @@ class Devices(Case):
         self.assertTrue(lib.uuid(lib.device(1)))
         self.control("find", 0)
         self.assertEqual(len(lib.instances(device, 9)), 1)
+
+
+    def test_taken_by_another_driver(self):
+        """Not while a process has it open: from its first handle to its last nvmlShutdown."""
+        lib = self.start("gpu T4", "gpu A100-40GB")
+        count = lambda: lib.get("nvmlDeviceGetCount_v2")
+        self.control("unbind", 0)
+        self.assertEqual(count(), 1)
+        second = lib.uuid(lib.device(0))
+        self.control("bind", 0)
+        self.assertEqual((count(), lib.uuid(lib.device(1))), (2, second))
+        with self.assertRaises(subprocess.CalledProcessError) as refused:
+            self.control("unbind", 1)
+        self.assertIn(f"GPU 1 is open in process {os.getpid()}", refused.exception.stderr)
+        lib.do("nvmlShutdown")
+        self.control("unbind", 1)
+        lib.do("nvmlInit_v2")
+        self.assertEqual(count(), 1)
+        self.assertCode(nvml.NOT_FOUND, "nvmlDeviceGetHandleByPciBusId_v2", b"0f:0.0",
+                        byref(c_void_p()))
+        self.assertCode(nvml.NOT_FOUND, "nvmlDeviceGetHandleByUUID", second.encode(),
+                        byref(c_void_p()))
 
 
 class Processes(Case):
