@@ -262,9 +262,10 @@ int clv_client_audit(struct clv_client *client, uint64_t after_id, struct json_t
 int clv_client_advice(struct clv_client *client, const char *id_or_name,
 	struct json_t **ret, struct clv_client_error *err);
 
-/* Takes a device out of service, or returns it. */
+/* Takes a device out of service, or returns it; or has its driver close it, so that
+ * another driver can take it, which waits for that driver and returns nothing. */
 struct clv_client_service {
-	const char *action; /* "cordon", "drain", "uncordon" */
+	const char *action; /* "cordon", "drain", "uncordon", "close" */
 	const char *reason; /* for people, or NULL */
 	bool force;         /* with drain: end the programs on it */
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "core/device/closed.h"
 #include "core/device/device.h"
 #include "core/device/node.h"
 #include "core/device/reading.h"
@@ -48,6 +49,10 @@ struct clv_backend_ops {
 		struct clv_error *err);
 	int (*survey)(struct clv_backend *backend, struct clv_node *node,
 		struct clv_error *err);
+
+	/* NULL if the driver keeps no device open between two calls.  Closes all devices,
+	 * and opens none of these, which are copied, until it is called again. */
+	void (*close)(struct clv_backend *backend, const struct clv_closed *closed);
 
 	/* Mandatory with survey.  Reads the device with this UUID again, in place; its
 	 * name stays. */

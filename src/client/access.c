@@ -75,7 +75,8 @@ int clv_client_device_service(struct clv_client *client, const char *device,
 	struct clv_client_error *err)
 {
 	_cleanup_json_ json_t *body = json_object();
-	struct clv_call call = {.method = "POST", .body = body};
+	struct clv_call call = {
+		.method = "POST", .body = body, .timeout_ms = CLV_CALL_SURVEY_MS};
 
 	clv_url_path(&call.url, "/v1/devices/");
 	clv_url_segment(&call.url, device);

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/units.h"
+#include "core/device/closed.h"
 #include "core/device/reading.h"
 
 #include <errno.h>
@@ -693,6 +694,65 @@ static void test_passed_and_back(void **state)
 	clv_watchdog_free(watchdog);
 }
 
+/* Ends the wait that is due after that time, without a turn of the loop, in which the
+ * worker would be started. */
+static void pass_at_once(unsigned int seconds)
+{
+	world.now_ns += seconds * CLV_NS_PER_S;
+	for (size_t i = 0; i < WORLD_TIMERS; i++) {
+		struct world_timer timer = world.timers[i];
+
+		if (timer.source && timer.due_ns == world.now_ns)
+			timer.function(timer.source, 0, timer.userdata);
+	}
+}
+
+/* A GPU that its driver has closed for VFIO's is neither lost nor searched for, for two
+ * minutes from the last time on. */
+static void test_closed(void **state)
+{
+	struct clv_watchdog *watchdog = begin_passed(&passed_rows[4]);
+	struct clv_hardware *hardware = world.agent.hardware;
+	const char *address = gpu(0)->info.pci_address;
+	uint64_t survey = 0, n_before;
+	struct clv_error err = {0};
+
+	assert_int_equal(clv_hardware_close(hardware, address, &survey, &err), 0);
+	assert_true(survey > 0);
+	pass_at_once(60);
+	assert_int_equal(clv_hardware_close(hardware, address, &survey, &err), 0);
+	pass_at_once(60);
+	assert_true(clv_hardware_is_closed(hardware, address));
+	gpu(0)->is_present = false;
+	clv_watchdog_surveyed(watchdog);
+	n_before = world.n_surveys;
+	clv_watchdog_tick(watchdog);
+	answer(-EIO);
+	assert_int_equal(clv_condition_state(gpu(0)), CLV_HEALTH_OK);
+	assert_int_equal(world.n_surveys, n_before);
+	pass_at_once(60);
+	assert_false(clv_hardware_is_closed(hardware, address));
+	clv_watchdog_surveyed(watchdog);
+	assert_int_equal(clv_condition_state(gpu(0)), CLV_HEALTH_LOST);
+	clv_watchdog_free(watchdog);
+}
+
+static void test_too_many_closed(void **state)
+{
+	struct clv_hardware *hardware = world.agent.hardware;
+	struct clv_error err = {0};
+	char address[16];
+	uint64_t survey;
+
+	for (unsigned int i = 0; i < CLV_CLOSED_MAX; i++) {
+		snprintf(address, sizeof(address), "0000:%02x:00.0", i);
+		assert_int_equal(clv_hardware_close(hardware, address, &survey, &err), 0);
+	}
+	assert_int_equal(clv_hardware_close(hardware, address, &survey, &err), 0);
+	assert_int_equal(
+		clv_hardware_close(hardware, "0001:00:00.0", &survey, &err), -ENOSPC);
+}
+
 int main(void)
 {
 	static struct rows rows;
@@ -713,6 +773,8 @@ int main(void)
 	ROWS_ONE(&rows, test_lost_by_its_readings);
 	ROWS_ADD(&rows, passed_rows, test_passed);
 	ROWS_ONE(&rows, test_passed_and_back);
+	ROWS_ONE(&rows, test_closed);
+	ROWS_ONE(&rows, test_too_many_closed);
 	rows_set_up(&rows, begin, end);
 	return rows_run(&rows);
 }

@@ -206,6 +206,138 @@ class WithoutMig(Case):
         self.refused_on_both(self.start(world), "has no MIG and no virtual functions here")
 
 
+FIRST, SECOND = "0000:07:00.0", "0000:0f:00.0"
+MACHINE = "vm:6d5f8a2c-9b1e-4c38-8f57-0a1b2c3d4e5f"
+CLOSE = "/v1/devices/gpu0/close"
+
+
+class TakenAway(Case):
+    """VFIO takes a whole GPU from NVIDIA's driver, which lets it go only when no process has it
+    open, as the agent has."""
+
+    def world(self, watch="off"):
+        world = self.live_in(worlds.Nvml("gpu T4\ngpu V100"))
+        world.show_bound(FIRST, SECOND)
+        world.watch = watch
+        return world
+
+    def in_node(self, agent):
+        return [each["name"] for each in agent.node()["devices"]]
+
+    def close(self, agent, url=CLOSE):
+        self.assertEqual(agent.request("POST", url), (204, None))
+
+    def lease(self, agent, device, **wanted):
+        status, lease = agent.request("POST", "/v1/leases", {"device": device, "keep": True, **wanted})
+        self.assertEqual(status, 201, lease)
+        return lease
+
+    def test_closed(self):
+        """The others stay in use."""
+        world = self.world()
+        agent = self.start(world)
+        self.assertEqual(self.in_node(agent), ["gpu0", "gpu1"])
+        self.assertIn("is open in process", world.take(0, FIRST))
+        self.close(agent)
+        self.assertEqual(self.in_node(agent), ["gpu1"])
+        self.assertEqual(world.take(0, FIRST), "")
+        self.assertEqual(self.in_node(agent), ["gpu1"])
+        self.assertEqual(agent.node()["problems"], [])
+        self.assertEqual(self.lease(agent, "gpu1", share=.5)["device"], "gpu1")
+
+    def test_the_last(self):
+        world = self.live_in(worlds.Nvml("gpu T4"))
+        world.show_bound(FIRST)
+        agent = self.start(world)
+        self.close(agent, f"/v1/devices/{FIRST}/close")
+        self.assertEqual(world.take(0, FIRST), "")
+        self.assertEqual(self.in_node(agent), [])
+
+    def test_both(self):
+        world = self.world()
+        agent = self.start(world)
+        self.close(agent)
+        self.close(agent, f"/v1/devices/{SECOND}/close")
+        self.assertEqual((world.take(1, SECOND), world.take(0, FIRST)), ("", ""))
+
+    def test_read_meanwhile(self):
+        """The readings of the other GPU go on, and the closed one is not lost."""
+        world = self.world("1s")
+        world.put("readings", "0 power 50000\n1 power 60000")
+        agent = self.start(world)
+        self.assertTrue(wait_until(lambda: self.power(agent, "gpu0") == 50))
+        self.close(agent)
+        world.put("readings", "1 power 70000")
+        self.assertTrue(wait_until(lambda: self.power(agent, "gpu1") == 70))
+        self.assertEqual(world.take(0, FIRST), "")
+        self.assertEqual(agent.events("device_lost"), [])
+
+    def power(self, agent, name):
+        return next(each.get("power_watts") for each in agent.get("/v1/devices")["items"]
+                    if each["name"] == name)
+
+    def test_after_a_crash_of_the_worker(self):
+        world = self.world()
+        agent = self.start(world)
+        self.close(agent)
+        world.faults("nvmlDeviceGetCount_v2 1 kill", "nvmlSystemGetDriverVersion 1 kill",
+                     "nvmlDeviceGetHandleByPciBusId_v2 1 kill")
+        self.assertEqual(self.in_node(agent), [])
+        world.faults()
+        self.assertEqual(self.in_node(agent), ["gpu1"])
+        self.assertEqual(world.take(0, FIRST), "")
+
+    def test_one_that_is_used(self):
+        world = self.live_in(worlds.Nvml("gpu T4\ngpu A100-40GB mig=on"))
+        world.show_bound(FIRST, SECOND)
+        agent = self.start(world)
+        status, _ = agent.request("POST", "/v1/leases", {"device": "gpu0", "name": "train", "share": .5})
+        self.assertEqual(status, 201)
+        self.refused(agent.request("POST", CLOSE), 409, "gpu0 is in use by lease train of root")
+        self.refused(agent.request("POST", "/v1/devices/gpu1/close"), 409, "gpu1 is divided")
+        self.refused(agent.request("POST", "/v1/devices/0000:aa:00.0/close"), 404, "0000:aa:00.0")
+        self.assertEqual(self.in_node(agent), ["gpu0", "gpu1"])
+
+    def test_without_the_list_of_the_driver(self):
+        """No GPU is shown, rather than the closed one opened."""
+        world = self.world()
+        agent = self.start(world)
+        self.close(agent)
+        shutil.rmtree(world.sysfs)
+        self.assertEqual(self.in_node(agent), [])
+        self.one_line(agent.node()["problems"][0], "without those that are closed")
+        world.control("unbind", "0")
+
+    def test_open_when_its_lease_ends(self):
+        world = self.world()
+        agent = self.start(world)
+        lease = self.lease(agent, "gpu0", holder=MACHINE, command="web")
+        self.close(agent)
+        self.close(agent, f"/v1/devices/{SECOND}/close")
+        self.assertEqual(self.in_node(agent), [])
+        agent.request("DELETE", f"/v1/leases/{lease['id']}?force=true")
+        self.assertEqual(self.in_node(agent), ["gpu0"])
+        self.assertIn("is open in process", world.take(0, FIRST))
+        self.assertEqual(world.take(1, SECOND), "")
+
+    def test_a_machine_has_it_when_the_agent_starts(self):
+        """Its lease has the address, by which libvirt's XML is compared."""
+        world = self.world()
+        agent = self.start(world)
+        lease = self.lease(agent, "gpu0", holder=MACHINE, command="web")
+        self.close(agent)
+        self.assertEqual(world.take(0, FIRST), "")
+        for _ in range(2):
+            agent.stop()
+            agent.start()
+            kept, = agent.get("/v1/leases")["items"]
+            device, = kept["devices"]
+            self.assertEqual((kept["id"], device["name"], device["pci_address"]),
+                             (lease["id"], "gpu0", FIRST))
+            self.assertIn("gpu0", [each["name"] for each in agent.get("/v1/devices")["items"]])
+            self.assertEqual(self.in_node(agent), ["gpu1"])
+
+
 class Rights(Case):
     def test_not_root(self):
         world = self.live_in(worlds.Nvml(TWO + "\nunprivileged"))

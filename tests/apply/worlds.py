@@ -90,6 +90,7 @@ class World:
     """A node in folders of its own; the agents on it come and go."""
 
     arguments = ()
+    watch = "off"
 
     def __init__(self):
         self.folder = tempfile.mkdtemp(prefix="cleave-apply-")
@@ -103,7 +104,7 @@ class World:
     def settings(self):
         """Only the queries that the test needs are made, so that calls can be counted."""
         path = os.path.join(self.folder, "cleaved.yaml")
-        write_whole(path, "version: 1\nwatch: {every: off}\n")
+        write_whole(path, f"version: 1\nwatch: {{every: {self.watch}}}\n")
         return ("--config", path)
 
     def agent(self, folder=None, **more):
@@ -140,11 +141,20 @@ class Nvml(World):
         super().__init__()
         self.driver = driver
         self.put("node", node)
+        self.sysfs = os.path.join(self.folder, "sys")
+        self.bound = os.path.join(self.sysfs, "bus", "pci", "drivers", "nvidia")
 
     def environment(self):
         libraries = built(f"tests/doubles/nvml/{self.driver}")
+        own = {"CLEAVE_SYSFS": self.sysfs} if os.path.isdir(self.sysfs) else {}
         return {**super().environment(), "CLV_NVML_DOUBLE": self.folder,
-                "LD_LIBRARY_PATH": libraries}
+                "LD_LIBRARY_PATH": libraries, **own}
+
+    def show_bound(self, *addresses):
+        """The driver's folder in sysfs: the files of the driver, and the GPUs that it has."""
+        for name in ("module", *addresses):
+            os.makedirs(os.path.join(self.bound, name))
+        os.mkdir(os.path.join(self.sysfs, "bus", "pci", "devices"))
 
     def put(self, name, text):
         write_whole(os.path.join(self.folder, name), text + "\n")
@@ -152,6 +162,14 @@ class Nvml(World):
     def control(self, *words):
         return subprocess.run([built("tests/doubles/nvml/double-nvml"), self.folder, *words],
                               check=True, capture_output=True, text=True).stdout
+
+    def take(self, gpu, address):
+        """Another driver takes the GPU. Returns the reason if it cannot."""
+        done = subprocess.run([built("tests/doubles/nvml/double-nvml"), self.folder, "unbind", str(gpu)],
+                              check=False, capture_output=True, text=True)
+        if done.returncode == 0:
+            os.rmdir(os.path.join(self.bound, address))
+        return done.stderr
 
     def shape(self):
         """How the GPUs are divided, without the ids, which change."""

@@ -22,7 +22,8 @@ LOOK, CHANGE, ADMIN = {"admin", "viewer"}, {"admin", "tenant"}, {"admin"}
 MATRIX = {
     "GET /healthz": NO_ONE, "GET /readyz": NO_ONE, "GET /openapi.json": NO_ONE,
     "GET /console/nodes.json": ALL, "GET /v1/version": ALL, "GET /v1/whoami": ALL,
-    "GET /v1/devices": ALL, "POST /v1/devices/{device}/cordon": ADMIN,
+    "GET /v1/devices": ALL, "POST /v1/devices/{device}/close": ADMIN,
+    "POST /v1/devices/{device}/cordon": ADMIN,
     "POST /v1/devices/{device}/drain": ADMIN, "POST /v1/devices/{device}/uncordon": ADMIN,
     "GET /v1/leases": ALL, "POST /v1/leases": CHANGE, "GET /v1/leases/{lease}": ALL,
     "PATCH /v1/leases/{lease}": CHANGE, "DELETE /v1/leases/{lease}": CHANGE,

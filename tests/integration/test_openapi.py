@@ -160,6 +160,8 @@ class Document(ApiCase):
         for verb, status in (("cordon", 200), ("uncordon", 200), ("drain", 202)):
             self.ask("POST", "/v1/devices/gpu5/" + verb, {"reason": "test"}, status)
         self.ask("POST", "/v1/devices/gpu99/cordon", status=404)
+        self.ask("POST", "/v1/devices/gpu5/close", status=204)
+        self.ask("POST", "/v1/devices/gpu99/close", status=404)
         wanted = {"name": "t", "scope": "viewer", "expires_in": 60}
         token = self.ask("POST", "/v1/tokens", wanted, 201, **{"Idempotency-Key": "t"}).json
         again = self.ask("POST", "/v1/tokens", wanted, 201, **{"Idempotency-Key": "t"}).json

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "core/device/closed.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,6 +32,8 @@
 #define ANSWER_MAX_BYTES (16u << 20)
 #define READ_BYTES 65536u
 #define IDLE_NS (60 * CLV_NS_PER_S)
+/* libvirt takes a GPU from its driver within seconds, also several. */
+#define CLOSED_NS (120 * CLV_NS_PER_S)
 /* A first NVML handle takes up to 10 s on a node of eight. */
 #define SURVEY_NS (60 * CLV_NS_PER_S)
 #define STEP_NS (60 * CLV_NS_PER_S)
@@ -86,6 +89,8 @@ struct clv_hardware {
 	bool is_warm; /* it has answered: its drivers are loaded */
 	int fd;       /* the worker's stdin and stdout */
 	sd_event_source *child, *input, *timer, *soon;
+	struct clv_closed closed;
+	sd_event_source *reopen; /* ends it */
 	char *answer;
 	size_t n_bytes;
 };
@@ -262,12 +267,23 @@ static void set_timer(struct clv_hardware *hw, uint64_t after_ns)
 		after_ns / CLV_NS_PER_US, 0, on_timeout, hw);
 }
 
+static json_t *closed_to_json(const struct clv_closed *closed)
+{
+	json_t *addresses = json_array();
+
+	for (size_t i = 0; i < closed->n; i++)
+		json_array_append_new(addresses, json_string(closed->addresses[i]));
+	return addresses;
+}
+
 static json_t *question_to_json(struct clv_hardware *hw, const struct question *question)
 {
 	json_t *json = json_pack("{s:s,s:o}", "do", kinds[question->kind].name, "names",
 		clv_names_to_json(hw->agent->names));
 
 	json_object_set_new(json, "uuid", json_string(question->uuid));
+	if (hw->closed.n > 0)
+		json_object_set_new(json, "closed", closed_to_json(&hw->closed));
 	if (question->kind == STEP)
 		json_object_set_new(json, "step", clv_step_to_json(&question->step));
 	if (question->kind == LIMIT) {
@@ -505,6 +521,46 @@ uint64_t clv_hardware_survey(struct clv_hardware *hw)
 	return hw->asked;
 }
 
+/* The closed devices are there again, unless another driver has taken them. */
+static int on_reopen(sd_event_source *source, uint64_t now_us, void *userdata)
+{
+	struct clv_hardware *hw = userdata;
+
+	hw->closed = (struct clv_closed){0};
+	clv_hardware_survey(hw);
+	return 0;
+}
+
+int clv_hardware_close(struct clv_hardware *hw, const char *pci_address,
+	uint64_t *ret_survey, struct clv_error *err)
+{
+	sd_event_source *reopen = NULL;
+	int r = sd_event_add_time_relative(hw->agent->event, &reopen, CLOCK_MONOTONIC,
+		CLOSED_NS / CLV_NS_PER_US, 0, on_reopen, hw);
+
+	if (r >= 0)
+		r = clv_closed_add(&hw->closed, pci_address);
+	if (r < 0) {
+		sd_event_source_disable_unref(reopen);
+		return clv_error_errno(err, -r, "cannot close %s", pci_address);
+	}
+	sd_event_source_disable_unref(hw->reopen);
+	hw->reopen = reopen;
+	*ret_survey = clv_hardware_survey(hw);
+	return 0;
+}
+
+void clv_hardware_reopen(struct clv_hardware *hw, const char *pci_address)
+{
+	if (clv_closed_remove(&hw->closed, pci_address))
+		clv_hardware_survey(hw);
+}
+
+bool clv_hardware_is_closed(const struct clv_hardware *hw, const char *pci_address)
+{
+	return clv_closed_has(&hw->closed, pci_address);
+}
+
 void clv_hardware_flush(struct clv_hardware *hw)
 {
 	ask_next(hw);
@@ -614,6 +670,7 @@ struct clv_hardware *clv_hardware_free(struct clv_hardware *hw)
 		return NULL;
 	end_worker(hw);
 	sd_event_source_disable_unref(hw->timer);
+	sd_event_source_disable_unref(hw->reopen);
 	sd_event_source_disable_unref(hw->soon);
 	while ((question = TAILQ_FIRST(&hw->questions))) {
 		TAILQ_REMOVE(&hw->questions, question, entry);

@@ -22,6 +22,16 @@ struct clv_hardware *clv_hardware_free(struct clv_hardware *hardware);
 /* Requests a survey, or joins one that has not been sent yet.  Returns its number;
  * CLV_TOPIC_HARDWARE is published when it is answered. */
 uint64_t clv_hardware_survey(struct clv_hardware *hardware);
+/* Has the drivers close the device at this PCI address, so that another driver can take
+ * it, and not open it for two minutes, or until its lease ends.  It is closed when the
+ * survey of the number that is stored is answered; the node is without it meanwhile.
+ * -ENOSPC: too many are closed.
+ */
+int clv_hardware_close(struct clv_hardware *hardware, const char *pci_address,
+	uint64_t *ret_survey, struct clv_error *err);
+/* Ends this, if the device is closed. */
+void clv_hardware_reopen(struct clv_hardware *hardware, const char *pci_address);
+bool clv_hardware_is_closed(const struct clv_hardware *hardware, const char *pci_address);
 /* Sends the first question now and not in the loop's next iteration. */
 void clv_hardware_flush(struct clv_hardware *hardware);
 /* The number of the last survey that was answered, successfully or not. */

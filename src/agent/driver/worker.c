@@ -32,7 +32,8 @@ struct worker {
 	struct clv_backend *open[N_BACKENDS]; /* NULL: not available */
 	struct clv_node node;
 	struct clv_error absent[N_BACKENDS]; /* why it is not available */
-	uint8_t *backend_of; /* index into open, for each device of the node */
+	uint8_t *backend_of;      /* index into open, for each device of the node */
+	struct clv_closed closed; /* devices that are not to be opened */
 	FILE *answers;
 };
 
@@ -42,13 +43,22 @@ static bool is_wanted(const struct clv_backend_ops *ops)
 	return (getenv("CLEAVE_SIM") != NULL) == (ops == &clv_backend_sim) && ops->survey;
 }
 
+static void open_backend(struct worker *w, size_t at)
+{
+	struct clv_backend **open = &w->open[at];
+
+	w->absent[at] = (struct clv_error){0};
+	if (!is_wanted(backends[at]) || *open)
+		return;
+	backends[at]->probe(open, &w->absent[at]);
+	if (*open && backends[at]->close && w->closed.n > 0)
+		backends[at]->close(*open, &w->closed);
+}
+
 static void open_backends(struct worker *w)
 {
-	for (size_t i = 0; i < N_BACKENDS; i++) {
-		w->absent[i] = (struct clv_error){0};
-		if (is_wanted(backends[i]) && !w->open[i])
-			backends[i]->probe(&w->open[i], &w->absent[i]);
-	}
+	for (size_t i = 0; i < N_BACKENDS; i++)
+		open_backend(w, i);
 }
 
 /* A missing driver is a problem only if there is no device at all; a driver that fails is
@@ -155,11 +165,37 @@ static void name_devices(struct clv_node *node, const json_t *names)
 	}
 }
 
-static json_t *survey(struct worker *w, const json_t *names)
+static void forget_node(struct worker *w)
 {
 	clv_node_clear(&w->node);
 	free(w->backend_of);
 	w->backend_of = NULL;
+}
+
+/* The devices of the last survey are void: the next question begins with a survey. */
+static void close_devices(struct worker *w, const json_t *addresses)
+{
+	struct clv_closed closed = {0};
+	const json_t *address;
+	size_t i;
+
+	json_array_foreach (addresses, i, address) {
+		if (json_is_string(address))
+			clv_closed_add(&closed, json_string_value(address));
+	}
+	if (memcmp(&closed, &w->closed, sizeof(closed)) == 0)
+		return;
+	w->closed = closed;
+	for (i = 0; i < N_BACKENDS; i++) {
+		if (w->open[i] && backends[i]->close)
+			backends[i]->close(w->open[i], &w->closed);
+	}
+	forget_node(w);
+}
+
+static json_t *survey(struct worker *w, const json_t *names)
+{
+	forget_node(w);
 	open_backends(w);
 	for (size_t i = 0; i < N_BACKENDS; i++) {
 		if (w->open[i] && survey_one(w, i) < 0)
@@ -400,6 +436,7 @@ static json_t *answer(struct worker *w, const json_t *question)
 	const char *what = json_string_value(json_object_get(question, "do"));
 	const json_t *names = json_object_get(question, "names");
 
+	close_devices(w, json_object_get(question, "closed"));
 	if (what && strcmp(what, "survey") == 0)
 		return survey(w, names);
 	if (w->node.n_devices == 0)

@@ -10,6 +10,8 @@
  *   {"do": "step", "uuid": UUID, "step": {}}   {"device": {...}}
  *   {"do": "sample"}                           {"readings": [...]}
  *   {"do": "limit", "uuid": UUID, "cgroup": PATH, "bytes": N}  {"limited": true}
+ * Each has "closed", the PCI addresses of the devices that the worker does not open, if
+ * there are any: it closes them, and its answers are without them.
  * A failure adds {"error": {"code": -16, "message": ""}}.  A step's answer has the device
  * as it was read after the step. */
 int clv_worker_main(void);

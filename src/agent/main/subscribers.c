@@ -13,6 +13,7 @@
 #include "agent/http/http.h"
 #include "agent/layout/ephemeral-partitions.h"
 #include "agent/layout/reapply.h"
+#include "agent/lease/lease.h"
 #include "agent/ledger/ledger.h"
 #include "agent/lifecycle/lifecycle.h"
 #include "agent/lifecycle/renumbering.h"
@@ -108,6 +109,16 @@ static void list_end(void *userdata, const struct clv_notice *notice)
 	clv_lease_changes_ended(agent->changes, notice->lease);
 }
 
+/* It was closed for a virtual machine, which has it no more. */
+static void reopen_device(void *userdata, const struct clv_notice *notice)
+{
+	struct clv_agent *agent = userdata;
+	const struct clv_agent_device *device = notice->lease->device;
+
+	if (agent->hardware && device && !device->parent)
+		clv_hardware_reopen(agent->hardware, device->info.pci_address);
+}
+
 static void take_node(void *userdata, const struct clv_notice *notice)
 {
 	struct clv_agent *agent = userdata;
@@ -153,6 +164,7 @@ static const struct {
 	{CLV_NOTICE_LEASE_ENDED, close_usage},
 	{CLV_NOTICE_LEASE_ENDED, close_history},
 	{CLV_NOTICE_LEASE_ENDED, list_end},
+	{CLV_NOTICE_LEASE_ENDED, reopen_device},
 	{CLV_NOTICE_NODE_READ, take_node},
 	{CLV_NOTICE_PARTITION_MADE, keep_partition},
 	{CLV_NOTICE_PARTITION_KEPT, forget_partition},

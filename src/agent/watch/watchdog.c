@@ -51,6 +51,13 @@ static bool is_passed(const struct clv_agent_device *device)
 	return false;
 }
 
+/* Or its driver is told to leave it to VFIO. */
+static bool is_away(const struct clv_agent *agent, const struct clv_agent_device *device)
+{
+	return is_passed(device) ||
+	       clv_hardware_is_closed(agent->hardware, device->info.pci_address);
+}
+
 static void set_passed(struct clv_agent *agent, struct clv_agent_device *device)
 {
 	struct clv_reading reading;
@@ -71,9 +78,9 @@ static bool update_passed(struct clv_agent *agent)
 
 		if (device->parent || !device->condition)
 			continue;
-		if (is_lost && is_passed(device))
+		if (is_lost && is_away(agent, device))
 			set_passed(agent, device);
-		else if (!is_lost && !device->is_present && !is_passed(device))
+		else if (!is_lost && !device->is_present && !is_away(agent, device))
 			is_back = true;
 	}
 	return is_back;
@@ -143,7 +150,7 @@ void clv_watchdog_surveyed(struct clv_watchdog *watchdog)
 			continue;
 		if (device->is_present)
 			clv_condition_set_found(agent, device);
-		else if (is_passed(device))
+		else if (is_away(agent, device))
 			set_passed(agent, device);
 		else
 			clv_condition_set_missing(agent, device, CLV_SIGN_LOST);

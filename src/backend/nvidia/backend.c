@@ -4,7 +4,6 @@
 #include "backend/nvidia/handles.h"
 #include "backend/nvidia/sample.h"
 #include "backend/nvidia/survey.h"
-#include "backend/nvidia/xids.h"
 #include "base/error.h"
 
 #include <errno.h>
@@ -30,15 +29,21 @@ static int nvidia_probe(struct clv_backend **ret, struct clv_error *err)
 	return 0;
 }
 
+static void nvidia_close(struct clv_backend *base, const struct clv_closed *closed)
+{
+	struct clv_nvidia_backend *backend = (struct clv_nvidia_backend *)base;
+
+	backend->closed = *closed;
+	clv_nvidia_handles_stop(backend);
+}
+
 static void nvidia_free(struct clv_backend *base)
 {
 	struct clv_nvidia_backend *backend = (struct clv_nvidia_backend *)base;
 
 	if (!backend)
 		return;
-	clv_nvidia_xids_stop(backend);
-	if (backend->is_started)
-		backend->nvml.shutdown();
+	clv_nvidia_handles_stop(backend);
 	clv_nvidia_library_close(&backend->nvml);
 	free(backend->gpus);
 	free(backend);
@@ -50,6 +55,7 @@ const struct clv_backend_ops clv_backend_nvidia = {
 	.probe = nvidia_probe,
 	.free = nvidia_free,
 	.survey = clv_nvidia_survey,
+	.close = nvidia_close,
 	.read = clv_nvidia_read,
 	.sample = clv_nvidia_sample,
 	.limit_memory = clv_nvidia_limit_memory,

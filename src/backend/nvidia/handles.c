@@ -2,8 +2,10 @@
 /* Caches the GPUs' handles, and looks them up again when one is stale. */
 #include "backend/nvidia/handles.h"
 
+#include "backend/files.h"
 #include "backend/nvidia/error.h"
 #include "backend/nvidia/xids.h"
+#include "base/cleanup.h"
 #include "base/error.h"
 
 #include <assert.h>
@@ -17,14 +19,12 @@ const char *clv_nvidia_name(const struct clv_node_device *device)
 	return device->info.name[0] != '\0' ? device->info.name : device->info.uuid;
 }
 
-static void look_up(
-	const struct clv_nvidia_library *nvml, uint32_t index, struct clv_nvidia_gpu *ret)
+static void read_uuid(const struct clv_nvidia_library *nvml, struct clv_nvidia_gpu *gpu)
 {
-	ret->code = nvml->get_device(index, &ret->handle);
-	if (ret->code == CLV_NVML_SUCCESS)
-		ret->code = nvml->get_uuid(ret->handle, ret->uuid, sizeof(ret->uuid));
-	if (ret->code == CLV_NVML_SUCCESS && ret->uuid[0] == '\0')
-		ret->code = CLV_NVML_NO_DATA;
+	if (gpu->code == CLV_NVML_SUCCESS)
+		gpu->code = nvml->get_uuid(gpu->handle, gpu->uuid, sizeof(gpu->uuid));
+	if (gpu->code == CLV_NVML_SUCCESS && gpu->uuid[0] == '\0')
+		gpu->code = CLV_NVML_NO_DATA;
 }
 
 /* The driver reports 12020 for CUDA 12.2. */
@@ -77,38 +77,95 @@ static void carry_sample_state(
 	}
 }
 
-int clv_nvidia_handles_refresh(struct clv_nvidia_backend *backend, struct clv_error *err)
-{
-	const struct clv_nvidia_library *nvml = &backend->nvml;
-	struct clv_nvidia_gpu *gpus;
-	uint32_t n = UINT32_MAX;
-	int r = clv_nvidia_handles_start(backend, err), code;
+/* The GPUs as they were looked up. */
+struct lookup {
+	struct clv_nvidia_gpu *gpus; /* owned */
+	uint32_t n;
+};
 
-	if (r < 0)
-		return r;
-	code = nvml->get_count(&n);
+static int look_up_all(
+	const struct clv_nvidia_library *nvml, struct lookup *ret, struct clv_error *err)
+{
+	uint32_t n = UINT32_MAX;
+	int code = nvml->get_count(&n);
+
 	if (code == CLV_NVML_SUCCESS && n == UINT32_MAX)
 		code = CLV_NVML_NO_DATA;
 	if (code != CLV_NVML_SUCCESS)
 		return clv_nvidia_error(nvml, code, err, "cannot count the NVIDIA GPUs");
-	gpus = calloc(n ? n : 1, sizeof(*gpus));
-	if (!gpus)
+	ret->gpus = calloc(n ? n : 1, sizeof(*ret->gpus));
+	if (!ret->gpus)
 		return clv_error_errno(err, ENOMEM, "cannot list the NVIDIA GPUs");
-	for (uint32_t i = 0; i < n; i++)
-		look_up(nvml, i, &gpus[i]);
-	clv_nvidia_xids_stop(backend);
-	carry_sample_state(backend, gpus, n);
-	free(backend->gpus);
-	backend->gpus = gpus;
-	backend->n_gpus = n;
+	for (; ret->n < n; ret->n++) {
+		struct clv_nvidia_gpu *gpu = &ret->gpus[ret->n];
+
+		gpu->code = nvml->get_device(ret->n, &gpu->handle);
+		read_uuid(nvml, gpu);
+	}
 	return 0;
+}
+
+/* NVML finds the GPU of an index by opening it, so while one is to stay closed the others
+ * are looked up by their addresses.  A function that NVML does not find is a virtual
+ * one. */
+static int look_up_others(const struct clv_nvidia_backend *backend, struct lookup *ret,
+	struct clv_error *err)
+{
+	const struct clv_nvidia_library *nvml = &backend->nvml;
+	_cleanup_names_ struct clv_names names = {0};
+	int r = clv_file_list(&names, "bus/pci/drivers/nvidia");
+
+	if (r < 0 || !nvml->get_device_at)
+		return clv_error_errno(err, r < 0 ? -r : ENOSYS,
+			"cannot list the NVIDIA GPUs without those that are closed");
+	ret->gpus = calloc(names.n + 1, sizeof(*ret->gpus));
+	if (!ret->gpus)
+		return clv_error_errno(err, ENOMEM, "cannot list the NVIDIA GPUs");
+	for (size_t i = 0; i < names.n; i++) {
+		struct clv_nvidia_gpu *gpu = &ret->gpus[ret->n];
+
+		if (!clv_is_pci_address(names.items[i]) ||
+			clv_closed_has(&backend->closed, names.items[i]))
+			continue;
+		gpu->code = nvml->get_device_at(names.items[i], &gpu->handle);
+		read_uuid(nvml, gpu);
+		ret->n += gpu->code != CLV_NVML_NOT_FOUND;
+	}
+	return 0;
+}
+
+int clv_nvidia_handles_refresh(struct clv_nvidia_backend *backend, struct clv_error *err)
+{
+	struct lookup found = {0};
+	int r = clv_nvidia_handles_start(backend, err);
+
+	if (r < 0)
+		return r;
+	r = backend->closed.n > 0 ? look_up_others(backend, &found, err)
+				  : look_up_all(&backend->nvml, &found, err);
+	if (r < 0)
+		return r;
+	clv_nvidia_xids_stop(backend);
+	carry_sample_state(backend, found.gpus, found.n);
+	free(backend->gpus);
+	backend->gpus = found.gpus;
+	backend->n_gpus = found.n;
+	return 0;
+}
+
+void clv_nvidia_handles_stop(struct clv_nvidia_backend *backend)
+{
+	clv_nvidia_xids_stop(backend);
+	if (backend->is_started)
+		backend->nvml.shutdown();
+	backend->is_started = false;
+	for (uint32_t i = 0; i < backend->n_gpus; i++)
+		backend->gpus[i].code = CLV_NVML_UNINITIALIZED;
 }
 
 int clv_nvidia_handles_restart(struct clv_nvidia_backend *backend, struct clv_error *err)
 {
-	clv_nvidia_xids_stop(backend);
-	backend->nvml.shutdown();
-	backend->is_started = false;
+	clv_nvidia_handles_stop(backend);
 	return clv_nvidia_handles_refresh(backend, err);
 }
 

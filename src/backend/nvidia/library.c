@@ -56,6 +56,7 @@ static const struct symbol symbols[] = {
 
 	{ CLV_NVIDIA_PARTS, AT(create_compute_instance), "nvmlGpuInstanceCreateComputeInstanceWithPlacement" },
 
+	{ CLV_NVIDIA_OPTIONAL, AT(get_device_at), "nvmlDeviceGetHandleByPciBusId_v2" },
 	{ CLV_NVIDIA_OPTIONAL, AT(get_cuda_version), "nvmlSystemGetCudaDriverVersion_v2", "nvmlSystemGetCudaDriverVersion" },
 	{ CLV_NVIDIA_OPTIONAL, AT(get_capability), "nvmlDeviceGetCudaComputeCapability" },
 	{ CLV_NVIDIA_OPTIONAL, AT(get_architecture), "nvmlDeviceGetArchitecture" },

@@ -75,6 +75,7 @@ struct clv_nvidia_library {
 		const struct clv_nvml_placement *, struct clv_nvml_compute_instance **);
 
 	/* CLV_NVIDIA_OPTIONAL */
+	int (*get_device_at)(const char *pci_address, struct clv_nvml_device **);
 	int (*get_cuda_version)(int *ret_thousands);
 	int (*get_capability)(struct clv_nvml_device *, int *ret_major, int *ret_minor);
 	int (*get_architecture)(struct clv_nvml_device *, uint32_t *);

@@ -28,4 +28,5 @@ struct clv_nvidia_backend {
 	struct clv_nvidia_gpu *gpus; /* by index */
 	uint32_t n_gpus;
 	struct clv_nvml_event_set *events; /* of Xid errors; NULL: not registered */
+	struct clv_closed closed;          /* GPUs that are not opened */
 };

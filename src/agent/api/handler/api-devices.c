@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The routes of devices: listing, cordon, drain, uncordon. */
+/* The routes of devices: listing, cordon, drain, uncordon, close. */
 #include "agent/api/handler/api.h"
 #include "agent/api/show/item-list.h"
 #include "agent/api/show/render.h"
@@ -7,6 +7,8 @@
 #include "agent/device/cordons.h"
 #include "agent/device/devices.h"
 #include "agent/device/hardware.h"
+#include "agent/http/problem.h"
+#include "agent/lease/lease.h"
 #include "agent/ledger/ledger.h"
 #include "agent/lifecycle/force.h"
 #include "agent/record/agent.h"
@@ -20,6 +22,7 @@
 
 /* A little more than the drivers' own timeout. */
 #define DEVICES_WAIT_MS 15000u
+#define SURVEY_WAIT_MS 65000u
 
 /* A device that was present and is lost stays in the list, with its health, and one that
  * a virtual machine has, with its lease. */
@@ -164,4 +167,78 @@ int clv_api_post_drain(
 	if (r >= 0 && force && strcmp(force, "true") == 0)
 		clv_force_end_all(request->agent, device);
 	return r < 0 ? r : answer(request, 202, device);
+}
+
+/* Of two devices with the address either will do: it is one GPU. */
+static struct clv_agent_device *find_by_address(
+	const struct clv_devices *devices, const char *address)
+{
+	for (size_t i = 0; i < clv_devices_count(devices); i++) {
+		struct clv_agent_device *device = clv_devices_at(devices, i);
+
+		if (!device->parent && strcmp(device->info.pci_address, address) == 0)
+			return device;
+	}
+	return NULL;
+}
+
+/* Leases for virtual machines are kept, and so are those of pools. */
+static int check_closable(const struct clv_agent_device *device, struct clv_error *err)
+{
+	if (device->info.pci_address[0] == '\0')
+		return clv_error_set(
+			err, -EINVAL, "%s has no PCI address", device->info.name);
+	if (device->is_divided || device->operation)
+		return clv_error_set(err, -CLV_E_IN_USE,
+			"%s is divided, or an operation changes it: make it whole with a "
+			"layout, or wait",
+			device->info.name);
+	for (size_t i = 0; i < device->n_leases; i++) {
+		const struct clv_lease *lease = device->leases[i];
+
+		if (!lease->record.is_queued &&
+			(!lease->record.is_kept || lease->n_processes > 0))
+			return clv_error_set(err, -CLV_E_IN_USE,
+				"%s is in use by lease %s of %s: end it first",
+				device->info.name, lease->record.name,
+				lease->record.tenant);
+	}
+	return 0;
+}
+
+static int begin_close(
+	struct clv_request *request, const char *name, struct clv_error *err)
+{
+	struct clv_agent *agent = request->agent;
+	struct clv_agent_device *device = find_by_address(agent->devices, name);
+	int r = device ? 0 : find_device(request, name, &device, err);
+
+	if (r >= 0)
+		r = check_closable(device, err);
+	return r < 0 ? r
+		     : clv_hardware_close(agent->hardware, device->info.pci_address,
+			       &request->number, err);
+}
+
+/* A new agent may be opening devices that it does not know yet. */
+int clv_api_post_close(
+	struct clv_request *request, const char *argument, struct clv_error *err)
+{
+	struct clv_hardware *hardware = request->agent->hardware;
+	int r = 0;
+
+	if (request->number == 0 && !clv_hardware_awaits_devices(request->agent))
+		r = begin_close(request, argument, err);
+	if (r < 0)
+		return r;
+	if (request->number > 0 &&
+		clv_hardware_last_survey(hardware) >= request->number) {
+		request->status = 204;
+		return 0;
+	}
+	if (!request->is_late)
+		return clv_request_wait(
+			request, CLV_TOPIC_HARDWARE | CLV_TOPIC_DEVICES, SURVEY_WAIT_MS);
+	return clv_error_set(err, -CLV_E_UNAVAILABLE,
+		"a driver does not answer: see the kernel's log");
 }

@@ -14,6 +14,7 @@ CLV_HANDLER(clv_api_get_audit);
 CLV_HANDLER(clv_api_post_backup);
 CLV_HANDLER(clv_api_post_reload);
 CLV_HANDLER(clv_api_get_devices);
+CLV_HANDLER(clv_api_post_close);
 CLV_HANDLER(clv_api_post_cordon);
 CLV_HANDLER(clv_api_post_drain);
 CLV_HANDLER(clv_api_post_uncordon);
