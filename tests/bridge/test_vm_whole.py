@@ -6,12 +6,16 @@ usage: test_vm_whole.py CLEAVE CLEAVED [unittest arguments]
 """
 import os
 import subprocess
+import sys
 import unittest
 
 import libvirt_bed
 import test_libvirt
-from libvirt_bed import Between, Cleave, Libvirt, Node, hostdev
+from libvirt_bed import PROGRAMS, Between, Cleave, Libvirt, Node, hostdev
 from test_libvirt import NO_FIT, USAGE, Case, Hook
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../apply"))
+import worlds  # noqa: E402 (it is over there)
 
 NODE = """version: 1
 name: host1
@@ -267,6 +271,55 @@ class Whole(Case):
             if code:
                 self.assertRegex(done.stderr, r"web is not started: process \d+ \(sleep\) has /dev/nvidia9 "
                                  rf"open, .*: end it, or give {address} to vfio-pci")
+
+
+FIRST, SECOND = "0000:07:00.0", "0000:0f:00.0"
+
+
+class Nvidia(Case):
+    """NVIDIA's driver, of which there is a double, lets a GPU go only when no process has it open, and
+    the agent has all of them open."""
+
+    def setUp(self):
+        worlds.set_build(os.path.join(os.path.dirname(PROGRAMS["cleaved"]), "../.."))
+        self.world = worlds.Nvml("gpu T4\ngpu V100")
+        self.addCleanup(self.world.close)
+        self.world.show_bound(FIRST, SECOND)
+        self.agent = self.world.agent()
+        self.addCleanup(self.agent.close)
+        self.agent.start()
+        self.cleave = Cleave(self.agent.api, self.libvirt.uri)
+        self.agent.get("/v1/node")
+        for gpu, address in enumerate((FIRST, SECOND)):
+            self.assertIn("is open in process", self.world.take(gpu, address))
+
+    def test_leased(self):
+        self.libvirt.define("web")
+        self.ok("assign", "gpu0", "web")
+        for _ in range(2):
+            done = Hook.hook(self, self.libvirt.xml("web"))
+            self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.world.take(0, FIRST), "")
+        self.assertEqual(self.differences(), [])
+        self.assertEqual([each["name"] for each in self.agent.get("/v1/node")["devices"]], ["gpu1"])
+
+    def test_by_virsh(self):
+        self.libvirt.define("own", hostdev(SECOND))
+        done = Hook.hook(self, self.libvirt.xml("own"), "own")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.world.take(1, SECOND), "")
+
+    def test_one_that_runs(self):
+        """It gets the GPU at once, which fails on a machine that has no such GPU, and is open again."""
+        self.libvirt.define("web")
+        self.libvirt.virsh("start", "web")
+        done = []
+        calls = self.world.calls(lambda: done.append(self.cleave.run("assign", "gpu0", "web")))
+        self.assertNotEqual(done[0].returncode, 0)
+        self.assertIn("libvirt does not attach it to web", done[0].stderr)
+        self.assertIn(("nvmlShutdown", "0"), calls)
+        self.assertEqual(self.agent.get("/v1/leases")["items"], [])
+        self.assertEqual([each["name"] for each in self.agent.get("/v1/node")["devices"]], ["gpu0", "gpu1"])
 
 
 if __name__ == "__main__":

@@ -8,11 +8,11 @@
 #include "bridge/libvirt/domain/choose.h"
 #include "bridge/libvirt/domain/group.h"
 #include "bridge/libvirt/domain/mmio.h"
-#include "bridge/libvirt/domain/openers.h"
 #include "bridge/libvirt/host/change.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/output.h"
 #include "cli/vm/actions.h"
+#include "cli/vm/close.h"
 #include "cli/vm/session.h"
 
 #include <errno.h>
@@ -135,27 +135,17 @@ static int choose(struct assign *assign, const char *partition)
 }
 
 /* A GPU may have functions for sound or USB in its group, which libvirt leaves with their
- * drivers, so that the machine would not start.  One that runs gets the GPU now, without
- * the hook. */
-static int check_whole(const struct clv_vm_guest *guest,
-	const struct clv_vm_partition *whole, struct clv_error *err)
-{
-	int r = clv_vm_check_group(CLV_VM_SYSFS, whole->address, err);
-
-	return r < 0 || !guest->is_running
-		       ? r
-		       : clv_vm_check_openers(CLV_VM_PROC, whole->address, err);
-}
-
+ * drivers, so that the machine would not start. */
 static int check_all_whole(const struct assign *assign)
 {
 	struct clv_error err = {0};
 	int r = 0;
 
 	for (size_t i = 0; i < assign->n_guests * assign->count && r >= 0; i++) {
-		if (assign->partitions[i]->is_whole)
-			r = check_whole(assign->guests[i / assign->count],
-				assign->partitions[i], &err);
+		const struct clv_vm_partition *partition = assign->partitions[i];
+
+		if (partition->is_whole)
+			r = clv_vm_check_group(CLV_VM_SYSFS, partition->address, &err);
 	}
 	if (r >= 0)
 		return 0;
@@ -215,6 +205,20 @@ static int make_leases(struct assign *assign, struct one *one)
 		one->n_leases++;
 	}
 	return 0;
+}
+
+/* A machine that runs gets its GPUs now, without the hook. */
+static int close_whole(
+	const struct assign *assign, const struct one *one, struct clv_error *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < one->n && one->guest->is_running && r >= 0; i++) {
+		if (one->partitions[i]->is_whole)
+			r = clv_vm_close_gpu(
+				assign->session.client, one->partitions[i]->address, err);
+	}
+	return r;
 }
 
 static int attach_all(const struct assign *assign, struct one *one, struct clv_error *err)
@@ -318,8 +322,9 @@ static int assign_one(struct assign *assign, struct one *one)
 	struct clv_error err = {0};
 	int r = make_leases(assign, one);
 
-	if (!r &&
-		(set_window(assign, one, &err) < 0 || attach_one(assign, one, &err) < 0))
+	if (!r && (set_window(assign, one, &err) < 0 ||
+			  close_whole(assign, one, &err) < 0 ||
+			  attach_one(assign, one, &err) < 0))
 		r = clv_vm_session_fail(&err);
 	if (r)
 		undo(assign, one);

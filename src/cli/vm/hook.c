@@ -6,10 +6,10 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "bridge/libvirt/domain/compare.h"
-#include "bridge/libvirt/domain/openers.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/input.h"
 #include "cli/vm/actions.h"
+#include "cli/vm/close.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -153,12 +153,25 @@ static struct verdict check_patiently(
 	}
 }
 
-/* libvirt would hang in the driver, with all that wait for it. */
-static void check_openers(const struct clv_vm_domain *domain, struct verdict *ret)
+/* libvirt would hang in the driver, with all that wait for it.  Without an agent nothing
+ * of cleave has the GPU open. */
+static void close_gpus(const struct clv_common *common,
+	const struct clv_vm_domain *domain, struct verdict *ret)
 {
+	const struct clv_client_options options = clv_cli_options(common, false);
+	_cleanup_client_ struct clv_client *client = NULL;
+	struct clv_client_error ignored;
 	struct clv_error err = {0};
+	int r = 0;
 
-	if (clv_vm_check_domain_openers(CLV_VM_PROC, domain, &err) == 0)
+	clv_client_new(&options, &client, &ignored);
+	for (size_t i = 0; i < domain->n_hostdevs && r >= 0; i++) {
+		const struct clv_vm_hostdev *hostdev = &domain->hostdevs[i];
+
+		if (hostdev->is_managed && !hostdev->is_mdev)
+			r = clv_vm_close_gpu(client, hostdev->address, &err);
+	}
+	if (r >= 0)
 		return;
 	ret->code = CLV_EXIT_NO_FIT;
 	snprintf(ret->text, sizeof(ret->text), "%s", err.msg);
@@ -181,7 +194,7 @@ static int check_domain(const struct clv_common *common, struct clv_vm_domain *d
 			verdict = (struct verdict){0};
 	}
 	if (verdict.code == 0)
-		check_openers(domain, &verdict);
+		close_gpus(common, domain, &verdict);
 	return verdict.code ? clv_cli_fail(verdict.code, "%s is not started: %s",
 				      domain->name, verdict.text)
 			    : 0;

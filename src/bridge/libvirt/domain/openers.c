@@ -3,7 +3,6 @@
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "bridge/libvirt/domain/domain.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -102,19 +101,5 @@ int clv_vm_check_openers(const char *proc, const char *address, struct clv_error
 			r = fail_open(proc, entry->d_name, device, address, err);
 	}
 	closedir(processes);
-	return r;
-}
-
-int clv_vm_check_domain_openers(
-	const char *proc, const struct clv_vm_domain *domain, struct clv_error *err)
-{
-	int r = 0;
-
-	for (size_t i = 0; i < domain->n_hostdevs && r >= 0; i++) {
-		const struct clv_vm_hostdev *hostdev = &domain->hostdevs[i];
-
-		if (hostdev->is_managed && !hostdev->is_mdev)
-			r = clv_vm_check_openers(proc, hostdev->address, err);
-	}
 	return r;
 }

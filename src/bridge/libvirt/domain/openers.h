@@ -4,13 +4,9 @@
 #define CLV_VM_PROC "/proc"
 
 struct clv_error;
-struct clv_vm_domain;
 
 /* Whether NVIDIA's driver would release the GPU at the address: its unbinding waits
  * without end, and cannot be ended, while a process has the GPU's device file open, be it
  * only for its temperature.  -EBUSY names the first of those.  0 also for a GPU that this
  * driver does not have.  proc is CLV_VM_PROC, or a test's. */
 int clv_vm_check_openers(const char *proc, const char *address, struct clv_error *err);
-/* The same for each function that libvirt would take from its driver for the domain. */
-int clv_vm_check_domain_openers(
-	const char *proc, const struct clv_vm_domain *domain, struct clv_error *err);
