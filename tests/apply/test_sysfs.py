@@ -12,6 +12,7 @@ ALONE = {"bdf": "0000:46:00.0", "model": "MI300X"}
 FLEX = {"bdf": "0000:3a:00.0", "model": "Flex170"}
 L40S = {"bdf": "0000:41:00.0", "model": "L40S"}
 A100 = {"bdf": "0000:42:00.0", "model": "A100"}
+MACHINE = "vm:6d5f8a2c-9b1e-4c38-8f57-0a1b2c3d4e5f"
 NVML = ("gpu T4 pci=0000:41:00.0 vgpu=host sriov\n"
         "vgpu-type 0 1154 12288 4 NVIDIA L40S-12Q\n"
         "vgpu-type 0 1156 24576 2 NVIDIA L40S-24Q")
@@ -220,6 +221,19 @@ class Functions(SysfsCase):
                           if "SR-IOV off" in line], [off])
         self.assertRegex(shown.stderr, rf"{off} is capable of SR-IOV, which is off: .*sriov-manage")
         self.assertEqual(shown.stderr.count("SR-IOV"), 1)
+
+    def test_a_machine_has_one_of_unknown_memory(self):
+        """As a whole; no driver tells its memory. The lease is there after a restart of the agent."""
+        world = self.world(L40S)
+        agent = self.start(world, PATH="/usr/bin:/bin")  # without sriov-manage
+        name, = [each["name"] for each in agent.node()["devices"]]
+        status, lease = agent.request("POST", "/v1/leases", {
+            "device": name, "keep": True, "holder": MACHINE, "command": "web"})
+        self.assertEqual(status, 201, lease)
+        agent.stop()
+        agent.start()
+        kept, = agent.get("/v1/leases")["items"]
+        self.assertEqual((kept["id"], kept["devices"][0]["pci_address"]), (lease["id"], L40S["bdf"]))
 
     def test_with_the_library(self):
         world = self.host()

@@ -90,7 +90,9 @@ int clv_device_from_json(
 	device.max_allocation_bytes = get_number(json, "max_allocation_bytes");
 	device.compute_units = (uint32_t)get_number(json, "compute_units");
 	device.locator.ordinal = (uint32_t)get_number(json, "ordinal");
-	if ((device.memory_bytes == 0 && device.parent[0] == '\0') ||
+	/* sysfs does not tell the memory of a GPU that its own driver does not have. */
+	if ((device.memory_bytes == 0 && device.parent[0] == '\0' &&
+		    strcmp(name, "sriov") != 0) ||
 		device.uuid[0] == '\0')
 		return clv_error_set(err, -EINVAL, "a device has no memory or no UUID");
 	*ret = device;
