@@ -320,6 +320,27 @@ class TakenAway(Case):
         self.assertIn("is open in process", world.take(0, FIRST))
         self.assertEqual(world.take(1, SECOND), "")
 
+    def test_a_member_of_a_pool(self):
+        """Pacemaker's agent writes its address into the definition of the machine."""
+        world = self.live_in(worlds.Nvml("gpu T4\ngpu T4"))
+        world.show_bound(FIRST, SECOND)
+        agent = self.start(world)
+        agent.node()
+        for words in (("create", "t4", "gpu0", "gpu1"), ("assign", "t4", "web")):
+            done = worlds.cleave(agent, "pool", *words)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        member, = self.members(agent, "web")
+        self.assertEqual((member["member"], member["address"]), ("gpu0", FIRST))
+        self.close(agent)
+        self.assertEqual(world.take(0, FIRST), "")
+        agent.stop()
+        agent.start()
+        self.assertEqual(self.in_node(agent), ["gpu1"])
+        self.assertEqual(self.members(agent, "web"), [member])
+
+    def members(self, agent, name):
+        return json.loads(worlds.cleave(agent, "pool", "list", "t4", name, "-o", "json").stdout)["items"]
+
     def test_a_machine_has_it_when_the_agent_starts(self):
         """Its lease has the address, by which libvirt's XML is compared."""
         world = self.world()

@@ -74,11 +74,14 @@ static const json_t *find_in_node(const json_t *node, const char *name)
 	return NULL;
 }
 
-/* The device's address on the bus; of a partition that has one, its own. */
-static const char *address_of(const json_t *node, const char *member)
+/* The device's address on the bus; of a partition that has one, its own.  The node does
+ * not have a device with which a virtual machine runs, while its lease does. */
+static const char *address_of(const json_t *node, const json_t *lease, const char *member)
 {
 	const json_t *device = find_in_node(node, member);
 
+	if (!device && !strchr(member, '/'))
+		device = json_array_get(json_object_get(lease, "devices"), 0);
 	return device ? clv_json_text(device, "pci_address")
 		      : clv_json_text(clv_partitions_find(node, member), "address");
 }
@@ -131,7 +134,7 @@ static void add_member(json_t *items, const struct answers *from, const json_t *
 		json_pack("{s:s,s:s,s:s,s:I,s:s,s:s,s:s,s:s,s:s,s:s}", "pool", pool,
 			"member", member, "model", clv_json_text(root, "model"),
 			"memory_bytes", (json_int_t)clv_json_bytes(share, "memory_bytes"),
-			"address", address_of(from->node, member), "state",
+			"address", address_of(from->node, lease, member), "state",
 			state_of(share, root), "to", clv_json_text(lease, "name"), "by",
 			clv_json_text(lease, "command"), "lease", id, "note",
 			note_of(share, root)));
