@@ -32,17 +32,15 @@ export const machineText = (lease: Lease): string => `virtual machine ${lease.co
 export const holderText = (lease: Lease): string =>
   lease.holder ? machineText(lease) : `${lease.name} of ${lease.tenant}`;
 
-export const ASSIGNABLE_WORDS: Record<NonNullable<NodeDevice["assignable"]>, string> = {
+export type GpuState = NonNullable<NodeDevice["assignable"]> | "assigned";
+
+export const GPU_WORDS: Record<GpuState, string> = {
+  assigned: "Assigned as a whole",
   whole: "Ready for whole-GPU assignment",
   partitioned: "Partitioned",
   sriov_off: "Capable, SR-IOV off",
   none: "Not assignable",
 };
-
-/* An agent of an earlier version does not tell. */
-export function gpusOf(node: Node | null): NodeDevice[] {
-  return (node?.devices ?? []).filter((each) => each.type !== "cpu" && each.assignable !== undefined);
-}
 
 const COUNTS_MAX = 64;
 
@@ -56,6 +54,51 @@ export function countsOf(gpu: NodeDevice): string {
   if (!capable || allowed.length === 0) return "";
   const [first, last] = [allowed[0]!, allowed[allowed.length - 1]!];
   return allowed.length > 2 && last - first + 1 === allowed.length ? `${first}-${last}` : allowed.join(", ");
+}
+
+export interface Gpu extends Pick<NodeDevice, "name" | "model" | "memory_bytes" | "engines"> {
+  state: GpuState;
+  why: string;
+  partitions: number;
+  counts: string;
+  /* By which a virtual machine has the whole GPU. */
+  lease: Lease | null;
+}
+
+const isWhole = (lease: Lease) => Boolean(lease.holder?.startsWith(HOLDER) && !lease.partition);
+
+function gpuOf(device: NodeDevice, lease: Lease | null): Gpu {
+  return {
+    ...device,
+    state: lease ? "assigned" : device.assignable!,
+    why: lease ? "" : device.why_not_assignable ?? "",
+    partitions: device.scheme === "vf" ? device.partitions.length : 0,
+    counts: countsOf(device),
+    lease,
+  };
+}
+
+/* The driver of a GPU that a running machine has does not show it, while sysfs may, with another
+ * name: the lease stands for it.  An agent of an earlier version does not tell what is assignable. */
+export function gpusOf(node: Node | null, devices: Device[], leases: Lease[]): Gpu[] {
+  const wholes = leases.filter(isWhole);
+  const leaseOf = (name: string) => wholes.find((each) => each.device === name) ?? null;
+  const isOtherName = (gpu: NodeDevice) => wholes.some(({ devices: [has] }) =>
+    has?.pci_address && has.pci_address === gpu.pci_address && has.name !== gpu.name);
+  const shown = (node?.devices ?? []).filter((each) =>
+    each.type !== "cpu" && each.assignable !== undefined && !isOtherName(each));
+  const away = node ? wholes.filter(({ device, devices: [has] }) =>
+    has?.pci_address && !node.devices.some((each) => each.name === device)) : [];
+
+  return [
+    ...shown.map((each) => gpuOf(each, leaseOf(each.name))),
+    ...away.map((lease): Gpu => {
+      const device = devices.find((each) => each.name === lease.device);
+
+      return { name: lease.device, model: device?.model ?? "", memory_bytes: device?.memory_bytes ?? 0,
+        state: "assigned", why: "", partitions: 0, counts: "", lease };
+    }),
+  ];
 }
 
 export type MemberState = "available" | "assigned" | "unavailable";

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Virtual machines that have partitions, the GPUs that can be assigned, and pools of whole GPUs.
  * cleave assign and cleave pool, which know libvirt and the cluster, change them. */
-import type { NodeDevice, StandingShare } from "../api/types";
+import type { StandingShare } from "../api/types";
 import { bytes, count, names } from "../lib/format";
 import {
-  ASSIGNABLE_WORDS, countsOf, gpusOf, type Machine, machinesOf, type Member, membersOf, type MemberState,
+  type Gpu, GPU_WORDS, gpusOf, type GpuState, type Machine, machinesOf, type Member, membersOf,
+  type MemberState,
 } from "../lib/machines";
 import { Badge } from "../ui/badge";
 import { href, useData, useSession } from "../ui/hooks";
@@ -29,34 +30,36 @@ const MACHINES: Column<Machine>[] = [
   { head: "UUID", isMinor: true, cell: (row) => <span class="ids"><code>{row.uuid}</code></span> },
 ];
 
-const GPU_LOOKS: Record<NonNullable<NodeDevice["assignable"]>, [IconName, string]> = {
+const GPU_LOOKS: Record<GpuState, [IconName, string]> = {
+  assigned: ["user", "accent"],
   whole: ["ok", "good"],
   partitioned: ["half", "accent"],
   sriov_off: ["info", "warn"],
   none: ["info", "plain"],
 };
 
-function GpuStatus({ gpu }: { gpu: NodeDevice }) {
-  const [icon, tone] = GPU_LOOKS[gpu.assignable!] ?? ["info", "plain"];
+function GpuStatus({ gpu }: { gpu: Gpu }) {
+  const [icon, tone] = GPU_LOOKS[gpu.state] ?? ["info", "plain"];
 
   return (
     <>
-      <Badge icon={icon} tone={tone}>{ASSIGNABLE_WORDS[gpu.assignable!] ?? gpu.assignable!}</Badge>
-      {gpu.why_not_assignable && <span class="reason">{gpu.why_not_assignable}</span>}
+      <Badge icon={icon} tone={tone}>{GPU_WORDS[gpu.state] ?? gpu.state}</Badge>
+      {gpu.why && <span class="reason">{gpu.why}</span>}
+      {gpu.lease && <span class="reason">
+        <a href={href("leases", gpu.lease.id)}>{gpu.lease.command}</a>
+      </span>}
     </>
   );
 }
 
-const partitionsOf = (gpu: NodeDevice) => (gpu.scheme === "vf" ? gpu.partitions.length : 0);
-
-const GPUS: Column<NodeDevice>[] = [
+const GPUS: Column<Gpu>[] = [
   { head: "GPU", isHead: true, sort: (row) => row.name,
     cell: (row) => <a href={href("devices", row.name)}>{row.name}</a> },
-  { head: "Status", sort: (row) => row.assignable!, cell: (row) => <GpuStatus gpu={row} /> },
+  { head: "Status", sort: (row) => row.state, cell: (row) => <GpuStatus gpu={row} /> },
   { head: "Model", isMinor: true, sort: (row) => row.model, cell: (row) => row.model },
   { head: "Memory", isNumber: true, sort: (row) => row.memory_bytes, cell: (row) => bytes(row.memory_bytes) },
-  { head: "Partitions", isNumber: true, sort: partitionsOf, cell: partitionsOf },
-  { head: "Possible counts", isNumber: true, cell: (row) => countsOf(row) || "–" },
+  { head: "Partitions", isNumber: true, sort: (row) => row.partitions, cell: (row) => row.partitions },
+  { head: "Possible counts", isNumber: true, cell: (row) => row.counts || "–" },
   { head: "Encode", isNumber: true, isMinor: true, cell: (row) => row.engines?.encode ?? "–" },
   { head: "Decode", isNumber: true, isMinor: true, cell: (row) => row.engines?.decode ?? "–" },
 ];
@@ -110,7 +113,7 @@ function Pools({ members }: { members: Member[] }) {
 
 function Content({ all, members }: { all: All; members: Member[] }) {
   const machines = machinesOf(all.leases);
-  const gpus = gpusOf(all.node);
+  const gpus = gpusOf(all.node, all.devices, all.leases);
 
   return (
     <>

@@ -32,6 +32,7 @@ test("virtual machines, GPUs for them and pools are shown in the words of the co
   const to = await agent("flex170");
   await to.apply(LAYOUT);
   const lease = await assign(to, "gpu0/vf:4@2", "Büro 1", DESKTOP);
+  await assign(to, "gpu3", "desk", "8a7c0f7e-3f7e-4f0b-9a53-0a1b2c3d4e5f");
   to.cleave("pool", "assign", "flex", "render");
   to.cleave("cordon", "gpu2");
   const page = await open(await browser(), (await bridge(to)).url);
@@ -46,6 +47,7 @@ test("virtual machines, GPUs for them and pools are shown in the words of the co
   assert.match(await gpus.getByRole("row", { name: /^gpu0/ }).innerText(), /Partitioned.*4\s+1-16/s);
   assert.match(await gpus.getByRole("row", { name: /^gpu1/ }).innerText(),
     /Not assignable.*it is in use/s);
+  assert.match(await gpus.getByRole("row", { name: /^gpu3/ }).innerText(), /Assigned as a whole.*desk/s);
   const pools = page.getByRole("region", { name: "Pools" });
   assert.match(await pools.innerText(), /flex: 0 available/);
   assert.match(await pools.getByRole("row", { name: /gpu1/ }).innerText(), /flex.*Assigned.*render/s);

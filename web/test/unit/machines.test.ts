@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Device, Lease, NodeDevice, StandingShare } from "../../src/api/types";
-import { countsOf, machinesOf, membersOf } from "../../src/lib/machines";
+import type { Device, Lease, LeaseDevice, NodeDevice, StandingShare } from "../../src/api/types";
+import { countsOf, gpusOf, machinesOf, membersOf } from "../../src/lib/machines";
+import { device as deviceOf, lease as leaseOf, node, nodeDevice } from "./fixtures";
 
 test("a virtual machine has all leases of its UUID, and others are none", () => {
   const lease = (id: string, holder: string | null, command: string) => ({ id, holder, command }) as Lease;
@@ -23,6 +24,32 @@ test("counts of partitions are a range, or a list where the driver leaves some o
   assert.equal(countsOf(gpu(2, 0)), "1, 2");
   assert.equal(countsOf(gpu(4, 0, false)), "");
   assert.equal(countsOf({} as NodeDevice), "");
+});
+
+test("a GPU of a virtual machine is assigned as a whole, also while no driver shows it", () => {
+  const gpu = (name: string, bus: string, more: Partial<NodeDevice> = {}) =>
+    nodeDevice(name, { pci_address: `0000:${bus}:00.0`, assignable: "whole", ...more });
+  const has = (name: string, bus: string, more: Partial<Lease> = {}) =>
+    leaseOf(name, name, { holder: `vm:${name}`, command: `of ${name}`, kept: true,
+      devices: [{ name, pci_address: `0000:${bus}:00.0` } as LeaseDevice], ...more });
+  const inUse = { assignable: "none", why_not_assignable: "it is in use" } as const;
+  const seen = gpusOf(
+    node(gpu("gpu0", "01", inUse), gpu("gpu1", "02", inUse), gpu("gpu2", "03"),
+      gpu("gpu9", "04", inUse), gpu("gpu4", "05", { scheme: "vf", assignable: "partitioned" }),
+      nodeDevice("cpu0", { type: "cpu" })),
+    [deviceOf("gpu3", { model: "L40S", memory_bytes: 48 })],
+    [has("gpu0", "01"), leaseOf("train", "gpu1"), has("gpu3", "04"),
+      has("gpu4/vf:4@1", "05", { partition: { profile: "vf:4" } as Lease["partition"] })]);
+
+  assert.deepEqual(seen.map(({ name, state, why, lease }) => [name, state, why, lease?.command]), [
+    ["gpu0", "assigned", "", "of gpu0"],
+    ["gpu1", "none", "it is in use", undefined],
+    ["gpu2", "whole", "", undefined],
+    ["gpu4", "partitioned", "", undefined],
+    ["gpu3", "assigned", "", "of gpu3"],
+  ]);
+  assert.deepEqual([seen[4]!.model, seen[4]!.memory_bytes], ["L40S", 48]);
+  assert.deepEqual(gpusOf(null, [], [has("gpu3", "04")]), []);
 });
 
 test("members of pools are standing shares of whole devices and partitions", () => {
