@@ -20,13 +20,16 @@ import root as roots  # noqa: E402
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "cleave/pacemaker"
 PACKAGES = (
     "pacemaker", "corosync", "crmsh", "pcs", "resource-agents", "pacemaker-cli-utils", "tini",
-    "libxml2-utils", "procps", "iproute2",
+    "libxml2-utils", "procps", "iproute2", "libvirt-clients", "libvirt-daemon",
     "python3-cffi-backend",  # a virtual package of pcs needs it, which debootstrap does not follow
     # What cleave is linked with.
     "libjansson4", "libmicrohttpd12", "libsqlite3-0", "libsmartcols1", "libncurses6", "libyaml-0-2",
     "libsystemd0", "libnettle8", "zlib1g")
 AGENTS = HERE.parent.parent / "packaging/pacemaker"
 PATIENCE_S = 120
+# libvirt's driver "test", in the daemon, runs a machine with any device; QEMU starts none with a GPU
+# of a simulated node.
+LIBVIRT = "test+unix:///default?socket=/run/libvirt/libvirt-sock"
 STATE = ("cleave", "corosync", "pacemaker")
 COROSYNC = """totem {{
 	version: 2
@@ -200,7 +203,16 @@ class Node:
         self.start("cleaved", "cleaved", "--system", "--sim=/etc/cleave/node.yaml", "--foreground")
         wait_until(lambda: self.call("cleave", "devices").returncode == 0)
 
+    def start_libvirt(self):
+        """The driver forgets all when no connection is left: one stays."""
+        self.run("useradd", "--system", "libvirt-qemu")  # as libvirt's packages do
+        self.start("libvirtd", "libvirtd")
+        wait_until(lambda: self.call("virsh", "-c", LIBVIRT, "version").returncode == 0)
+        self.start("virsh", "virsh", "-c", LIBVIRT, "event", "--loop", "--all")
+
     def start_cluster(self):
+        if self.cluster.has_libvirt:
+            self.start_libvirt()
         self.start("corosync", "corosync", "-f")
         wait_until(lambda: self.call("corosync-cmapctl", "-g",
                                      "runtime.votequorum.this_node_id").returncode == 0)
@@ -214,12 +226,12 @@ class Node:
 class Cluster:
     """Two nodes.  gpus: how many each has."""
 
-    def __init__(self, build, gpus=(1, 1), model="L40S"):
+    def __init__(self, build, gpus=(1, 1), model="L40S", has_libvirt=False):
         self.build = os.path.realpath(build)
         self.folder = Path(tempfile.mkdtemp(prefix="cleave-pacemaker-"))
         self.switch = self.folder / "switch"
         self.switch.mkdir()
-        self.gpus, self.model = gpus, model
+        self.gpus, self.model, self.has_libvirt = gpus, model, has_libvirt
         self.nodes = [Node(f"n{i}", i, self) for i in (1, 2)]
         self.is_closed = threading.Event()
         self.watcher = threading.Thread(target=self.watch_switch, daemon=True)

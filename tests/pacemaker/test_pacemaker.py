@@ -22,13 +22,25 @@ ENVIRONMENT = ("OCF_ROOT=/usr/lib/ocf", "OCF_RESOURCE_INSTANCE=by-hand",
                f"OCF_RESKEY_pool={POOL}")
 
 
-class Pacemaker(unittest.TestCase):
+# As it is without a GPU.
+TEMPLATE = """<domain type='test'>
+  <name>vm1</name>
+  <memory unit='MiB'>32</memory>
+  <os><type arch='x86_64'>hvm</type></os>
+  <devices>
+  </devices>
+</domain>
+"""
+
+
+class Case(unittest.TestCase):
     BUILD = None
+    OPTIONS = {}  # of the cluster
     # The tests follow each other: the last one turns a node off.
 
     @classmethod
     def setUpClass(cls):
-        cls.cluster = nodes.Cluster(cls.BUILD)
+        cls.cluster = nodes.Cluster(cls.BUILD, **cls.OPTIONS)
         cls.addClassCleanup(cls.cluster.close)
         cls.first, cls.second = cls.cluster.nodes
         cls.cluster.boot()
@@ -93,8 +105,11 @@ class Pacemaker(unittest.TestCase):
             node: [each for each in leases if each == resource]
             for node, leases in self.leases().items()})
 
-    # --- Tests ---
+    def by_name(self, name):
+        return next(node for node in self.cluster.nodes if node.name == name)
 
+
+class Pacemaker(Case):
     def test_1_placed_where_there_is_room(self):
         wait_until(lambda: [self.capacity(each) for each in ("n1", "n2")] == ["1", "1"])
         here, = wait_until(lambda: self.where("vm1-gpu"))
@@ -147,9 +162,6 @@ class Pacemaker(unittest.TestCase):
         wait_until(lambda: self.capacity(here) == "0")
         self.by_name(here).run("cleave", "uncordon", "gpu0")
         wait_until(lambda: self.capacity(here) == "1")
-
-    def by_name(self, name):
-        return next(node for node in self.cluster.nodes if node.name == name)
 
     def agent(self, node, action, *options, agent="gpu"):
         """An action by hand: (exit code, what it prints)."""
@@ -262,7 +274,10 @@ class Pacemaker(unittest.TestCase):
         self.assertEqual(found[0], {
             "primitive": ["pool-a40", "web", "web-gpu"], "clone": ["pool-a40-clone"],
             "group": ["web-with-gpu"], "utilization": [("gpu-a40", "1")],
-            "parameters": [("config", "/run/cleave/pacemaker/web.xml"),
+            "parameters": [("autoset_utilization_cpu", "false"),
+                           ("autoset_utilization_host_memory", "false"),
+                           ("autoset_utilization_hv_memory", "false"),
+                           ("config", "/run/cleave/pacemaker/web.xml"),
                            ("config", "/run/cleave/pacemaker/web.xml"),
                            ("hypervisor", "qemu:///system"), ("lease", "web"),
                            ("model", "NVIDIA L40S"), ("pool", "a40"), ("pool", "a40"),
@@ -293,8 +308,59 @@ class Pacemaker(unittest.TestCase):
         wait_until(lambda: self.capacity(before) == "1")
 
 
+class VirtualDomain(Case):
+    """A virtual machine behind its GPU, as in the printed commands."""
+    OPTIONS = {"has_libvirt": True}
+
+    @classmethod
+    def add_machine(cls, name, *options):
+        for node in cls.cluster.nodes:
+            node.write(f"/etc/libvirt/qemu/{name}.xml", TEMPLATE)
+        printed = cls.first.run("cleave", "pool", "pacemaker", POOL, name, *options)
+        for line in printed.replace("qemu:///system", f"'{nodes.LIBVIRT}'").splitlines():
+            if line.startswith("crm "):
+                cls.first.run("sh", "-c", line)
+
+    def machine(self, node):
+        """The bus of the GPU of vm1 where it runs; None: it does not run there."""
+        done = node.call("virsh", "-c", nodes.LIBVIRT, "-q", "dumpxml", "vm1")
+        if done.returncode:
+            return None
+        domain = xml.etree.ElementTree.fromstring(done.stdout)
+        return domain.get("id") and domain.find("devices/hostdev/source/address").get("bus")
+
+    def assert_runs_only_on(self, name):
+        wanted = {node.name: "0x3b" if node.name == name else None for node in self.alive()}
+        wait_until(lambda: {node.name: self.machine(node) for node in self.alive()} == wanted)
+        self.assert_only_on("vm1", name)
+
+    def test_1_runs_with_a_gpu(self):
+        here, = wait_until(lambda: self.where("vm1"))
+        self.assert_runs_only_on(here)
+
+    def test_2_moves_with_standby(self):
+        before, = self.where("vm1")
+        self.standby(before, "on")
+        self.assert_runs_only_on("n2" if before == "n1" else "n1")
+        self.standby(before, "off")
+
+    def test_3_a_node_dies(self):
+        """The other one has the machine and a GPU of its own, also when the first is back."""
+        self.settle()
+        before, = self.where("vm1")
+        dead = self.by_name(before)
+        other, = (node for node in self.cluster.nodes if node != dead)
+        dead.kill("corosync", signal.SIGKILL)
+        wait_until(lambda: not dead.init)
+        self.assert_runs_only_on(other.name)
+        self.cluster.bring_back(dead)
+        wait_until(lambda: self.online() == ["n1", "n2"])
+        self.settle()
+        self.assert_runs_only_on(other.name)
+
+
 def main():
-    Pacemaker.BUILD = sys.argv.pop(1)
+    Case.BUILD = sys.argv.pop(1)
     reason = nodes.why_not()
     if reason:
         print(reason)

@@ -67,9 +67,15 @@ static void write_device(FILE *to, const struct clv_pool_cluster *c)
 		c->pool);
 }
 
+/* With a placement strategy Pacemaker places a resource only where the node has as much
+ * of each of its utilization attributes, and VirtualDomain adds some, of which nodes have
+ * nothing. */
 static void write_domain(FILE *to, const struct clv_pool_cluster *c)
 {
-	const char *parameters = "hypervisor=qemu:///system";
+	const char *parameters = "hypervisor=qemu:///system "
+				 "autoset_utilization_cpu=false "
+				 "autoset_utilization_host_memory=false "
+				 "autoset_utilization_hv_memory=false";
 	const char *ops = "op start timeout=90s op stop timeout=90s op monitor "
 			  "interval=10s timeout=30s";
 
