@@ -153,6 +153,22 @@ int clv_client_lease_create(struct clv_client *client,
 	const struct clv_client_lease_request *request, struct json_t **ret,
 	struct clv_client_error *err);
 
+/* A lease whose place is asked for; its name and whether it may wait have no effect. */
+struct clv_client_placement {
+	struct clv_client_lease_request lease; /* without isolation */
+	/* A lease that ends once this one is there or, where that has no room, and with
+	 * ends_first, before; NULL: none. */
+	const char *instead_of;
+	bool ends_first;
+};
+
+/* Where leases of the caller would go now, each as if those before it were there; at most
+ * 256.  gone: leases that are taken to have ended, at most 256.  *ret is a list with the
+ * object Placement for each.  Nothing is changed. */
+int clv_client_placements(struct clv_client *client,
+	const struct clv_client_placement *wanted, size_t n, const char *const *gone,
+	size_t n_gone, struct json_t **ret, struct clv_client_error *err);
+
 /* Returns when the lease is no longer queued, when its place in the queue changed, or
  * after wait_ms. */
 int clv_client_lease_wait(struct clv_client *client, const char *id_or_name,

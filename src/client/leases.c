@@ -105,15 +105,10 @@ static void set_devices(json_t *body, const struct clv_client_lease_request *req
 	json_decref(devices);
 }
 
-int clv_client_lease_create(struct clv_client *client,
-	const struct clv_client_lease_request *request, json_t **ret,
-	struct clv_client_error *err)
+static json_t *body_of(const struct clv_client_lease_request *request)
 {
-	_cleanup_json_ json_t *body = json_object();
-	struct clv_call call = {
-		.method = "POST", .body = body, .wait_ms = CLV_CALL_PROBE_MS};
+	json_t *body = json_object();
 
-	clv_url_path(&call.url, "/v1/leases");
 	clv_call_set_text(body, "name", request->name);
 	clv_call_set_text(body, "device", request->device);
 	clv_call_set_text(body, "profile", request->profile);
@@ -137,6 +132,41 @@ int clv_client_lease_create(struct clv_client *client,
 	clv_call_set_text(body, "holder", request->holder);
 	if (request->has_user)
 		json_object_set_new(body, "user", json_integer(request->user));
+	return body;
+}
+
+int clv_client_lease_create(struct clv_client *client,
+	const struct clv_client_lease_request *request, json_t **ret,
+	struct clv_client_error *err)
+{
+	_cleanup_json_ json_t *body = body_of(request);
+	struct clv_call call = {
+		.method = "POST", .body = body, .wait_ms = CLV_CALL_PROBE_MS};
+
+	clv_url_path(&call.url, "/v1/leases");
+	return clv_call(client, &call, ret, err);
+}
+
+int clv_client_placements(struct clv_client *client,
+	const struct clv_client_placement *wanted, size_t n, const char *const *gone,
+	size_t n_gone, json_t **ret, struct clv_client_error *err)
+{
+	_cleanup_json_ json_t *body = json_pack("{s:[], s:[]}", "leases", "gone");
+	json_t *leases = json_object_get(body, "leases");
+	struct clv_call call = {
+		.method = "POST", .body = body, .wait_ms = CLV_CALL_PROBE_MS};
+
+	for (size_t i = 0; i < n; i++) {
+		json_t *item = json_pack("{s:o}", "lease", body_of(&wanted[i].lease));
+
+		clv_call_set_text(item, "instead_of", wanted[i].instead_of);
+		clv_call_set_flag(item, "ends_first", wanted[i].ends_first);
+		json_array_append_new(leases, item);
+	}
+	for (size_t i = 0; i < n_gone; i++)
+		json_array_append_new(
+			json_object_get(body, "gone"), json_string(gone[i]));
+	clv_url_path(&call.url, "/v1/placements");
 	return clv_call(client, &call, ret, err);
 }
 

@@ -35,7 +35,7 @@ MATRIX = {
     "GET /v1/operations/{operation}": ALL, "DELETE /v1/operations/{operation}": ADMIN,
     "GET /metrics": LOOK, "GET /v1/history": ALL, "GET /v1/advice": ALL,
     "POST /v1/backup": ADMIN, "POST /v1/reload": ADMIN,
-    "GET /v1/projects": ALL, "PUT /v1/projects/{project}": CHANGE,
+    "POST /v1/placements": CHANGE, "GET /v1/projects": ALL, "PUT /v1/projects/{project}": CHANGE,
     "GET /v1/tenants": ALL, "GET /v1/tokens": ADMIN, "POST /v1/tokens": ADMIN,
     "DELETE /v1/tokens/{token}": ADMIN, "GET /v1/audit": LOOK,
 }

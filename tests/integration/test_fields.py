@@ -158,8 +158,9 @@ class Fields(Case):
 
     def test_client(self):
         """An agent would refuse a whole request for a field that it does not know."""
-        for function, name in (("lease_create", "LeaseRequest"), ("lease_update", "LeaseChange")):
-            body = re.search(r"^int clv_client_%s\(.*?^\}" % function, read(CLIENT), re.S | re.M)[0]
+        for function, name in (("static json_t \\*body_of", "LeaseRequest"),
+                               ("int clv_client_lease_update", "LeaseChange")):
+            body = re.search(r"^%s\(.*?^\}" % function, read(CLIENT), re.S | re.M)[0]
             asked = set(re.findall(r'body, "(\w+)"', body))
             self.assertGreater(len(asked), 3)
             self.assertEqual(asked - set(self.schemas[name]["properties"]), set())

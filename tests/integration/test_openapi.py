@@ -109,6 +109,10 @@ class Document(ApiCase):
                                         "admit": "socket", "user": 0}, 201)
         self.ask("DELETE", "/v1/leases/two", status=204)
         self.ask("DELETE", "/v1/leases/two", status=404)
+        place = {"lease": {"share": 0.3}, "instead_of": "one", "ends_first": True}
+        both = [place, {"lease": {"share": 1}}]
+        self.ask("POST", "/v1/placements", {"leases": both, "gone": ["none"]}, 200)
+        self.ask("POST", "/v1/placements", {"leases": [{"share": 1}]}, 400)
         return one
 
     def use_partitions(self):

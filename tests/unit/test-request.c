@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which requests the API accepts, and its errors for the others; and which hellos the
  * attach socket accepts. */
+#include "agent/api/request/request-placement.h"
 #include "agent/api/request/request.h"
 #include "agent/attach/hello.h"
 #include "arbiter/attach.h"
@@ -118,6 +119,51 @@ static void test_refused_requests(void **state)
 	}
 }
 
+static void test_placements(void **state)
+{
+	static const struct {
+		const char *body;
+		int code;
+		size_t n, n_gone;
+	} cases[] = {
+		{"{\"leases\":[]}", 0, 0, 0},
+		{"{\"leases\":[{\"lease\":{\"share\":0.3}}],\"gone\":[\"a\",\"b\"]}", 0,
+			1, 2},
+		{"{\"leases\":[{\"lease\":{\"share\":0.3},\"instead_of\":\"a\",\"ends_"
+		 "first\":true}]}",
+			0, 1, 0},
+		{"", -EINVAL, 0, 0},
+		{"[]", -EINVAL, 0, 0},
+		{"{}", -EINVAL, 0, 0},
+		{"{\"gone\":[]}", -EINVAL, 0, 0},
+		{"{\"leases\":{}}", -EINVAL, 0, 0},
+		{"{\"leases\":[],\"more\":1}", -EINVAL, 0, 0},
+		{"{\"leases\":[],\"gone\":[1]}", -EINVAL, 0, 0},
+		{"{\"leases\":[1]}", -EINVAL, 0, 0},
+		{"{\"leases\":[{}]}", -EINVAL, 0, 0},
+		{"{\"leases\":[{\"lease\":{\"share\":2}}]}", -ERANGE, 0, 0},
+		{"{\"leases\":[{\"lease\":{\"share\":0.3},\"at\":1}]}", -EINVAL, 0, 0},
+		{"{\"leases\":[{\"lease\":{\"share\":0.3,\"keep\":true,\"user\":1}}]}",
+			-EINVAL, 0, 0},
+	};
+
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(cases); i++) {
+		struct clv_placements_request request;
+		struct clv_error err = {0};
+		int r = clv_request_parse_placements(
+			cases[i].body, strlen(cases[i].body), &request, &err);
+
+		if (r != cases[i].code)
+			fail_msg("%s: %d (%s)", cases[i].body, r, err.msg);
+		assert_true(r == 0 || (err.msg[0] != '\0' && !strchr(err.msg, '\n')));
+		if (r == 0) {
+			assert_int_equal(request.n, cases[i].n);
+			assert_int_equal(request.n_gone, cases[i].n_gone);
+		}
+		clv_placements_request_clear(&request);
+	}
+}
+
 static void test_smallest_share(void **state)
 {
 	static const char body[] = "{\"share\":0.000001}";
@@ -225,6 +271,7 @@ int main(void)
 		cmocka_unit_test(test_full_request),
 		cmocka_unit_test(test_devices_by_name),
 		cmocka_unit_test(test_refused_requests),
+		cmocka_unit_test(test_placements),
 		cmocka_unit_test(test_smallest_share),
 		cmocka_unit_test(test_command_is_cut_between_characters),
 		cmocka_unit_test(test_resize),

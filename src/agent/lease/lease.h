@@ -142,6 +142,8 @@ struct clv_lease {
 	LIST_ENTRY(clv_lease) of_use;
 	bool is_dormant; /* adopted, and its socket is not open yet */
 	bool is_ending;  /* its processes are being ended; no process may attach */
+	/* It is in no sum, while agent/lifecycle/trial.h tries placements. */
+	bool is_left_out;
 	sd_event_source *ending_timer;
 	struct clv_attached_list processes;
 	uint32_t n_processes;

@@ -17,7 +17,7 @@ void clv_promises_add_up(const struct clv_agent *agent,
 	clv_standing_add_promised(agent->standing, device, standing, ret);
 	for (size_t i = 0; i < device->n_leases; i++) {
 		lease = device->leases[i];
-		if (lease == without || lease->record.is_queued)
+		if (lease == without || lease->is_left_out || lease->record.is_queued)
 			continue;
 		ret->compute_ppm += clv_share_promise_ppm(&lease->record.share);
 		ret->memory_bytes += lease->record.share.memory_bytes;

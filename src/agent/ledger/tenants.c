@@ -109,7 +109,7 @@ int clv_tenants_check(struct clv_agent *agent, struct clv_tenant tenant,
 			tenant.name);
 	account = clv_owner_account(tenant.name, tenant.owner);
 	while ((lease = clv_ledger_next_of(agent->ledger, account, lease))) {
-		if (lease != without && !lease->record.is_queued)
+		if (lease != without && !lease->is_left_out && !lease->record.is_queued)
 			clv_tenants_add_use(lease, &use);
 	}
 	return clv_allowance_check(&allowance, &use, wanted, profile, err);

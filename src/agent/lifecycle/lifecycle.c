@@ -6,7 +6,6 @@
 
 #include "agent/attach/gate-server.h"
 #include "agent/attach/lease-open.h"
-#include "agent/auth/caller.h"
 #include "agent/config/config.h"
 #include "agent/device/condition.h"
 #include "agent/device/devices.h"
@@ -21,16 +20,15 @@
 #include "agent/lease/sm.h"
 #include "agent/lease/time-limit.h"
 #include "agent/ledger/ledger.h"
-#include "agent/ledger/naming.h"
 #include "agent/ledger/promises.h"
 #include "agent/ledger/queue.h"
 #include "agent/ledger/ranges.h"
 #include "agent/ledger/standing.h"
 #include "agent/ledger/tenants.h"
+#include "agent/lifecycle/draft.h"
 #include "agent/placing/demand.h"
 #include "agent/placing/placing.h"
 #include "agent/record/agent.h"
-#include "agent/record/lease-fields.h"
 #include "agent/record/notify.h"
 #include "agent/store/state.h"
 #include "agent/store/store.h"
@@ -259,118 +257,6 @@ struct clv_lifecycle *clv_lifecycle_free(struct clv_lifecycle *lifecycle)
 	return NULL;
 }
 
-/* A request that may wait also waits for other leases of its own tenant to end. */
-static int check_allowance(struct clv_lifecycle *lifecycle,
-	const struct clv_lease_request *request, struct clv_placing *placing,
-	const struct clv_caller *caller, struct clv_error *err)
-{
-	struct clv_share all = placing->share;
-	int r;
-
-	all.compute_ppm *= (uint32_t)(placing->n_others + 1);
-	all.memory_bytes *= placing->n_others + 1;
-	r = clv_tenants_check(lifecycle->agent, clv_tenant_of_caller(caller), NULL, &all,
-		placing->device->info.profile, err);
-	if (r == -EBUSY && request->wait) {
-		placing->must_wait = true;
-		return 0;
-	}
-	return r;
-}
-
-/* Whole devices together, and a standing share by its whole name, are those that were
- * chosen. */
-static struct clv_lease_asked describe_request(const struct clv_lease_request *request)
-{
-	struct clv_lease_asked asked = {
-		.may_move = !strchr(request->in, '/') && request->count <= 1 &&
-			    request->devices[0] == '\0',
-		.compute_ppm = request->share.compute_ppm,
-		.memory_bytes = request->share.memory_bytes,
-	};
-
-	snprintf(asked.device, sizeof(asked.device), "%s", request->device);
-	snprintf(asked.profile, sizeof(asked.profile), "%s", request->profile);
-	return asked;
-}
-
-/* Decides everything about a new lease (name, device, share, whether it is queued)
- * without changing any state but claims of devices. */
-static int draft(struct clv_lifecycle *lifecycle, const struct clv_lease_request *request,
-	const struct clv_caller *caller, const struct clv_peer *peer,
-	struct clv_lease_record *ret, struct clv_placing *placing, struct clv_error *err)
-{
-	struct clv_agent *agent = lifecycle->agent;
-	struct clv_lease_record record = {
-		.uid = peer->uid,
-		.gid = peer->gid,
-		.holder = peer->id,
-		.is_kept = request->keep,
-		.created_real_ns = clv_clock_real_ns(),
-	};
-	int r;
-
-	if (request->overcommit && agent->config.is_system &&
-		!agent->config.allow_overcommit && !agent->settings->allow_overcommit &&
-		caller->uid != 0)
-		return clv_error_set(err, -EPERM,
-			"this node does not allow overcommitment: request what is free, "
-			"or wait with --wait");
-	r = clv_tenants_check_count(agent, clv_tenant_of_caller(caller), err);
-	if (r < 0)
-		return r;
-	r = clv_lease_make_id(record.id);
-	if (r < 0)
-		return clv_error_errno(err, -r, "cannot make a lease id");
-	r = clv_naming_choose(
-		lifecycle->agent->ledger, request, caller->uid, record.name, err);
-	if (r < 0)
-		return r;
-	r = clv_placing_choose(agent, request, placing, err);
-	if (r < 0)
-		return r;
-
-	r = check_allowance(lifecycle, request, placing, caller, err);
-	if (r < 0)
-		return r;
-
-	record.share = placing->share;
-	if (placing->must_wait)
-		record.asked = describe_request(request);
-	record.sm = clv_sm_place_on(placing->device, request->sm_ppm);
-	record.is_queued = placing->must_wait;
-	clv_time_limit_begin(&record, request->time_s);
-	memcpy(record.standing, placing->standing, sizeof(record.standing));
-	clv_field_copy_request(&clv_lease_fields, request, &record);
-	snprintf(record.device_uuid, sizeof(record.device_uuid), "%s",
-		placing->device->info.uuid);
-	memcpy(record.tenant, caller->subject, sizeof(record.tenant));
-	clv_process_boot_id(record.boot_id);
-	*ret = record;
-	return 0;
-}
-
-/* NULL without memory. */
-static struct clv_lease *new_lease(struct clv_agent *agent,
-	const struct clv_placing *placing, const struct clv_lease_record *record)
-{
-	struct clv_lease *lease = clv_lease_new(agent, placing->device, record);
-
-	for (size_t i = 0; lease && i < placing->n_others; i++) {
-		if (clv_lease_add_device(lease, placing->others[i]) < 0)
-			lease = clv_lease_free(lease);
-	}
-	return lease;
-}
-
-static void unclaim_all(
-	struct clv_lifecycle *lifecycle, const struct clv_placing *placing)
-{
-	clv_devices_unclaim(lifecycle->agent->devices, placing->device);
-	for (size_t i = 0; i < placing->n_others; i++)
-		clv_devices_unclaim(lifecycle->agent->devices, placing->others[i]);
-}
-
 /* A kept lease has no pidfd (-1). */
 static int set_up(struct clv_lifecycle *lifecycle, struct clv_lease *lease, int pidfd,
 	struct clv_error *err)
@@ -412,16 +298,18 @@ int clv_lifecycle_create(struct clv_lifecycle *lifecycle,
 	struct clv_error *err)
 {
 	struct clv_lease_record record;
-	struct clv_placing placing;
+	struct clv_placing placing = {0};
 	struct clv_lease *lease;
 	char text[128];
-	int r = draft(lifecycle, request, caller, peer, &record, &placing, err);
+	int r = clv_draft_make(
+		lifecycle->agent, request, caller, peer, &record, &placing, err);
 
 	if (r < 0) {
 		clv_close_fd(&pidfd);
+		clv_draft_unclaim(lifecycle->agent, &placing);
 		return r;
 	}
-	lease = new_lease(lifecycle->agent, &placing, &record);
+	lease = clv_draft_lease(lifecycle->agent, &placing, &record);
 	if (!lease) {
 		clv_close_fd(&pidfd);
 		r = clv_error_errno(err, ENOMEM, "cannot make a lease");
@@ -430,7 +318,7 @@ int clv_lifecycle_create(struct clv_lifecycle *lifecycle,
 	}
 	if (r < 0) {
 		clv_lease_free(lease);
-		unclaim_all(lifecycle, &placing);
+		clv_draft_unclaim(lifecycle->agent, &placing);
 		return r;
 	}
 
@@ -726,7 +614,7 @@ void clv_lifecycle_end(
 	for (size_t i = 0; i < had.n_others; i++)
 		serve_queue(lifecycle, had.others[i]);
 	serve_account(lifecycle, account);
-	unclaim_all(lifecycle, &had);
+	clv_draft_unclaim(agent, &had);
 	note_change(agent);
 }
 

@@ -34,6 +34,15 @@ struct clv_demand *clv_demand_free(struct clv_demand *demand)
 	return NULL;
 }
 
+struct clv_demand *clv_demand_copy(const struct clv_demand *demand)
+{
+	struct clv_demand *copy = clv_demand_new();
+
+	if (copy)
+		*copy = *demand;
+	return copy;
+}
+
 uint16_t clv_demand_milli(uint32_t compute_ppm)
 {
 	uint32_t milli = compute_ppm / PPM_PER_MILLI;

@@ -15,6 +15,8 @@ struct clv_demand;
 /* NULL without memory. */
 struct clv_demand *clv_demand_new(void);
 struct clv_demand *clv_demand_free(struct clv_demand *demand);
+/* NULL without memory. */
+struct clv_demand *clv_demand_copy(const struct clv_demand *demand);
 
 /* A share in thousandths, rounded down but at least 1, so that what fits by exact figures
  * fits by these. */

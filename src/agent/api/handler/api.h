@@ -41,6 +41,7 @@ CLV_HANDLER(clv_api_get_layout);
 CLV_HANDLER(clv_api_get_nodes);
 CLV_HANDLER(clv_api_get_shares);
 CLV_HANDLER(clv_api_get_profiles);
+CLV_HANDLER(clv_api_post_placements);
 CLV_HANDLER(clv_api_get_projects);
 CLV_HANDLER(clv_api_put_project);
 CLV_HANDLER(clv_api_get_openapi);

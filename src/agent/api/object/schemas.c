@@ -383,6 +383,26 @@ static const struct clv_schema_field token_secret[] = {
 	{"secret", "string", "only in the answer to its creation"},
 };
 
+static const struct clv_schema_field placement_request[] = {
+	{"lease", "LeaseRequest", "without isolation and user; its name and wait have no effect"},
+	{"instead_of", "string", "a lease that ends once this one is there or, where that has no room, before"},
+	{"ends_first", "boolean", "that lease ends before in any case"},
+};
+
+static const struct clv_schema_field placements_request[] = {
+	{"leases", "[PlacementRequest]", "at most 256, each placed as if those before it were there"},
+	{"gone", "[string]", "leases that are taken to have ended"},
+};
+
+static const struct clv_schema_field placement[] = {
+	{"fits", "boolean", NULL},
+	{"device", "string?", "null: it does not fit"},
+	{"share", "number?", NULL},
+	{"memory_bytes", "integer?", NULL},
+	{"after_end", "boolean", "only once the lease in whose place it comes has ended"},
+	{"error", "Problem?", "what POST /v1/leases would answer"},
+};
+
 static const struct clv_schema_field replica[] = {
 	{"name", "string", "of its container, and of its lease"},
 	{"state", "string", "queued, creating, starting, ready, ended, draining or removing"},
@@ -464,6 +484,9 @@ static const struct clv_schema schemas[] = {
 	{"Operation", FIELDS(operation), CLV_ARRAY_SIZE(operation) - 1},
 	{"Partition", .table = &clv_partition_fields},
 	{"PartitionRequest", FIELDS(partition_request), 2},
+	{"Placement", ALL(placement)},
+	{"PlacementRequest", FIELDS(placement_request), 1},
+	{"PlacementsRequest", FIELDS(placements_request), 1},
 	{"Plan", ALL(plan)},
 	{"PlanDevice", ALL(plan_device)},
 	{"PlanShare", ALL(plan_share)},

@@ -30,40 +30,39 @@ static int settle_range(struct clv_lease_request *request, struct clv_error *err
 	return 0;
 }
 
-static int parse(unsigned int by, const char *data, size_t n_bytes,
-	struct clv_lease_request *ret, struct clv_error *err)
+static int load(const char *data, size_t n_bytes, json_t **ret, struct clv_error *err)
 {
-	struct clv_lease_request request = {.share.class = CLV_CLASS_NORMAL};
 	json_error_t problem;
-	const char *name;
-	json_t *root, *value;
-	int r = 0;
 
 	if (n_bytes > CLV_REQUEST_MAX_BYTES)
 		return clv_error_set(err, -EMSGSIZE,
 			"the body is over %u bytes: a request needs far less",
 			CLV_REQUEST_MAX_BYTES);
-	root = json_loadb(
+	*ret = json_loadb(
 		data, n_bytes, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &problem);
-	if (!root) {
-		clv_text_make_printable(problem.text);
-		return clv_error_set(err, -EINVAL,
-			"the body is not valid JSON (line %d, column %d): %.120s",
-			problem.line, problem.column, problem.text);
-	}
+	if (*ret)
+		return 0;
+	clv_text_make_printable(problem.text);
+	return clv_error_set(err, -EINVAL,
+		"the body is not valid JSON (line %d, column %d): %.120s", problem.line,
+		problem.column, problem.text);
+}
+
+static int take_all(unsigned int by, const json_t *root, struct clv_lease_request *ret,
+	struct clv_error *err)
+{
+	const char *name;
+	json_t *value;
+	int r = 0;
+
+	*ret = (struct clv_lease_request){.share.class = CLV_CLASS_NORMAL};
 	if (!json_is_object(root))
-		r = clv_error_set(err, -EINVAL, "the body must be a JSON object");
-	json_object_foreach (root, name, value) {
+		return clv_error_set(err, -EINVAL, "the body must be a JSON object");
+	json_object_foreach ((json_t *)root, name, value) {
 		if (r >= 0)
-			r = clv_request_take_lease(by, name, value, &request, err);
+			r = clv_request_take_lease(by, name, value, ret, err);
 	}
-	json_decref(root);
-	if (r >= 0)
-		r = settle_range(&request, err);
-	if (r < 0)
-		return r;
-	*ret = request;
-	return 0;
+	return r < 0 ? r : settle_range(ret, err);
 }
 
 /* A list of devices also sets their count. */
@@ -134,11 +133,11 @@ static int check_machine(struct clv_lease_request *request, struct clv_error *er
 	return 0;
 }
 
-int clv_request_parse_lease(const char *data, size_t n_bytes,
-	struct clv_lease_request *ret, struct clv_error *err)
+int clv_request_read_lease(
+	const struct json_t *value, struct clv_lease_request *ret, struct clv_error *err)
 {
 	struct clv_lease_request request;
-	int r = parse(CLV_FIELD_CREATE, data, n_bytes, &request, err);
+	int r = take_all(CLV_FIELD_CREATE, value, &request, err);
 
 	if (r >= 0)
 		r = settle_devices(&request, err);
@@ -168,12 +167,28 @@ int clv_request_parse_lease(const char *data, size_t n_bytes,
 	return 0;
 }
 
+int clv_request_parse_lease(const char *data, size_t n_bytes,
+	struct clv_lease_request *ret, struct clv_error *err)
+{
+	json_t *root = NULL;
+	int r = load(data, n_bytes, &root, err);
+
+	if (r >= 0)
+		r = clv_request_read_lease(root, ret, err);
+	json_decref(root);
+	return r;
+}
+
 int clv_request_parse_resize(const char *data, size_t n_bytes,
 	struct clv_lease_request *ret, struct clv_error *err)
 {
 	struct clv_lease_request request;
-	int r = parse(CLV_FIELD_CHANGE, data, n_bytes, &request, err);
+	json_t *root = NULL;
+	int r = load(data, n_bytes, &root, err);
 
+	if (r >= 0)
+		r = take_all(CLV_FIELD_CHANGE, root, &request, err);
+	json_decref(root);
 	if (r < 0)
 		return r;
 	if (!request.has_share && !request.has_cap && !request.has_memory &&

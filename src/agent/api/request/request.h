@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 struct clv_error;
+struct json_t;
 
 /* Parse the body of POST /v1/leases and of PATCH /v1/leases/{id}. Pure; data may be any
  * bytes.  Return 0, or -EINVAL, -ERANGE or -EMSGSIZE. */
@@ -14,6 +15,9 @@ int clv_request_parse_lease(const char *data, size_t n_bytes,
 	struct clv_lease_request *ret, struct clv_error *err);
 int clv_request_parse_resize(const char *data, size_t n_bytes,
 	struct clv_lease_request *ret, struct clv_error *err);
+/* The same for a lease that is a part of a body.  -EINVAL or -ERANGE. */
+int clv_request_read_lease(
+	const struct json_t *value, struct clv_lease_request *ret, struct clv_error *err);
 
 /* Parses the body of POST /v1/leases/{id}/holders. */
 int clv_request_parse_holder(
