@@ -84,7 +84,7 @@ static int read_words(char *text, struct clv_predict_program *program)
 	return 0;
 }
 
-static int read_report(
+int clv_predict_read_report(
 	const char *path, struct clv_predict_program *ret, json_t **ret_report)
 {
 	json_error_t why;
@@ -130,7 +130,7 @@ static int read_one(struct prediction *prediction, char *text)
 	int r = read_words(text, &words);
 
 	if (r == 0)
-		r = read_report(text, program, &report);
+		r = clv_predict_read_report(text, program, &report);
 	if (r)
 		return r;
 	if (words.share_ppm)

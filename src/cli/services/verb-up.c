@@ -28,6 +28,7 @@ struct up_settings {
 	struct clv_common common;
 	const char *project;
 	const char *to;
+	const char *reports;
 	bool plan;
 };
 
@@ -193,9 +194,22 @@ static int run_services(const struct up_settings *settings, struct clv_compose_f
 		return clv_cli_fail(CLV_EXIT_USAGE, "%s", err.msg);
 	r = check_services(file);
 	if (r || settings->plan)
-		return r ? r : clv_services_plan(file);
+		return r ? r
+			 : clv_services_plan(&settings->common, file, settings->reports);
 	lock = enter_project(settings, project);
 	return lock < 0 ? -lock : bring_up(settings, project);
+}
+
+static int check_options(const struct up_settings *settings)
+{
+	if (settings->to && settings->plan)
+		return clv_cli_fail(CLV_EXIT_USAGE,
+			"--plan is about services that run here: leave out --to");
+	if ((settings->reports || settings->common.output) && !settings->plan)
+		return clv_cli_fail(CLV_EXIT_USAGE,
+			"--%s is about a plan: add --plan, or leave it out",
+			settings->reports ? "reports" : "output");
+	return 0;
 }
 
 static int run_up(const void *userdata, int argc, char **argv)
@@ -205,11 +219,10 @@ static int run_up(const void *userdata, int argc, char **argv)
 	int r = clv_compose_file_read(
 		argc ? argv[0] : "compose.yaml", settings->project, &file);
 
+	if (!r)
+		r = check_options(settings);
 	if (r)
 		return r;
-	if (settings->to && settings->plan)
-		return clv_cli_fail(CLV_EXIT_USAGE,
-			"--plan is about services that run here: leave out --to");
 	return settings->to ? print_manifests(&file) : run_services(settings, &file);
 }
 
@@ -235,9 +248,20 @@ static const struct clv_opt options[] = {
 		.name = "plan",
 		.type = CLV_OPT_FLAG,
 		.offset = CLV_OPT_AT(struct up_settings, plan),
-		.help = "Print what would be done with each service, and change nothing",
+		.help = "Print what would be done with each service and where its "
+			"replicas would be, and change nothing",
+	},
+	{
+		.name = "reports",
+		.type = CLV_OPT_TEXT,
+		.offset = CLV_OPT_AT(struct up_settings, reports),
+		.argument = "FOLDER",
+		.completes = CLV_COMPLETE_FILE,
+		.help = "With --plan: predict slowdowns from the files SERVICE.json that "
+			"cleave profile --report wrote there",
 	},
 	CLV_OPT_HELP,
+	CLV_OPT_OUTPUT,
 	CLV_OPT_SOCKET,
 };
 

@@ -9,6 +9,7 @@
 #include "bridge/cdi/driver.h"
 #include "bridge/cdi/host.h"
 #include "bridge/cdi/spec.h"
+#include "bridge/services/project/lease-request.h"
 #include "bridge/services/project/project.h"
 
 #include <cleave.h>
@@ -91,22 +92,12 @@ static void check_connection(
 static struct clv_client_lease_request request_of(const struct clv_leases *leases,
 	const struct clv_service *service, const char *name, bool may_wait)
 {
-	const struct clv_service_device *device = &service->device;
+	struct clv_client_lease_request request = clv_services_lease_request(service);
 
-	return (struct clv_client_lease_request){
-		.name = name,
-		.device = device->device[0] ? device->device : NULL,
-		.profile = device->profile[0] ? device->profile : NULL,
-		.isolation = device->isolation[0] ? device->isolation : NULL,
-		.class_name = device->class_name[0] ? device->class_name : NULL,
-		.command = leases->command,
-		.share_ppm = device->share_ppm,
-		.share_most_ppm = device->share_most_ppm,
-		.memory_bytes = device->memory_bytes,
-		.wait = may_wait,
-		.keep = true,
-		.admit = "socket",
-	};
+	request.name = name;
+	request.command = leases->command;
+	request.wait = may_wait;
+	return request;
 }
 
 static enum clv_lease_result result_of(const json_t *lease)
