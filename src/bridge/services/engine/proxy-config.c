@@ -96,6 +96,14 @@ static void write_global(FILE *to, const struct clv_proxy_config *config)
 	write_quoted(to, config->socket);
 	fputs(" mode 600 level admin\n", to);
 	write_user(to);
+	/* Its own client, which nothing here uses, reads all certificates of the machine
+	 * at the start, and a request may wait for that. */
+	fputs(".if version_atleast(2.6)\n"
+	      ".if feature(OPENSSL)\n"
+	      "\thttpclient.ssl.verify none\n"
+	      ".endif\n"
+	      ".endif\n",
+		to);
 	fprintf(to,
 		"defaults\n"
 		"\ttimeout connect 5s\n"

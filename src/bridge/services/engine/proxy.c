@@ -306,9 +306,10 @@ int clv_proxy_run(struct clv_proxy *proxy, const struct clv_service *service, bo
 	text = shape ? clv_proxy_config_write(service, &config) : NULL;
 	if (!text)
 		return clv_error_errno(err, ENOMEM, "cannot start the proxy");
-	r = clv_file_replace(proxy->refusal, clv_proxy_refusal, err);
+	/* After a crash of the machine no HAProxy runs that has read them. */
+	r = clv_file_replace_unsynced(proxy->refusal, clv_proxy_refusal, err);
 	if (r >= 0)
-		r = clv_file_replace(proxy->config, text, err);
+		r = clv_file_replace_unsynced(proxy->config, text, err);
 	if (r < 0)
 		return r;
 	clv_proxy_rest(proxy);
