@@ -129,6 +129,30 @@ static int read_wake(struct clv_yaml_value value, void *into, struct clv_error *
 		value, &((struct clv_service_scaling *)into)->wake_timeout_ns, err);
 }
 
+static int read_sleep(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	static const char *const names[_CLV_SERVICE_SLEEP_MAX] = {
+		[CLV_SERVICE_SLEEP_STOPPED] = "stopped",
+		[CLV_SERVICE_SLEEP_FROZEN] = "frozen",
+	};
+	int r = clv_yaml_read_choice(value, names, CLV_ARRAY_SIZE(names), err);
+
+	if (r >= 0)
+		((struct clv_service_scaling *)into)->sleep = (enum clv_service_sleep)r;
+	return r < 0 ? r : 0;
+}
+
+static int read_sleep_memory(
+	struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	static const char *const names[] = {"keep", "shrink"};
+	int r = clv_yaml_read_choice(value, names, CLV_ARRAY_SIZE(names), err);
+
+	if (r >= 0)
+		((struct clv_service_scaling *)into)->shrinks = r == 1;
+	return r < 0 ? r : 0;
+}
+
 static int read_serverless(struct clv_yaml_value value, void *into, struct clv_error *err)
 {
 	static const struct clv_yaml_field fields[] = {
@@ -137,6 +161,8 @@ static int read_serverless(struct clv_yaml_value value, void *into, struct clv_e
 		{"minimumNodesInPool", read_kept},
 		/* cleave's own */
 		{"x-cleave-wake-timeout", read_wake},
+		{"x-cleave-sleep", read_sleep},
+		{"x-cleave-sleep-memory", read_sleep_memory},
 	};
 	struct clv_service *service = into;
 
@@ -174,6 +200,14 @@ static int check_stops(const struct clv_service *service, struct clv_error *err)
 {
 	const struct clv_service_scaling *scaling = &service->scaling;
 
+	if (scaling->sleep != CLV_SERVICE_SLEEP_STOPPED && !scaling->stops)
+		return clv_yaml_fail(service->place, err, -EINVAL,
+			"x-cleave-sleep is about services that sleep: add "
+			"enableAutoStop, or leave it out");
+	if (scaling->shrinks && scaling->sleep == CLV_SERVICE_SLEEP_STOPPED)
+		return clv_yaml_fail(service->place, err, -EINVAL,
+			"a service that is stopped keeps no memory: add x-cleave-sleep: "
+			"frozen, or leave x-cleave-sleep-memory out");
 	if (!scaling->stops || has_target(service))
 		return 0;
 	if (scaling->target_port)

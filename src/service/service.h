@@ -97,6 +97,12 @@ struct clv_service_device {
 	char device[64];
 };
 
+enum clv_service_sleep {
+	CLV_SERVICE_SLEEP_STOPPED, /* its containers are removed */
+	CLV_SERVICE_SLEEP_FROZEN,  /* they stay, with their memory, and compute nothing */
+	_CLV_SERVICE_SLEEP_MAX,
+};
+
 struct clv_service_scaling {
 	uint32_t min_replicas, max_replicas;
 	uint32_t idle_ppm; /* of the promised compute: below it a service is idle */
@@ -106,6 +112,8 @@ struct clv_service_scaling {
 	uint32_t n_kept;           /* replicas that an idle service keeps */
 	uint16_t target_port;      /* whose requests start it; 0: the first port */
 	uint64_t wake_timeout_ns;  /* how long the first request waits at most */
+	enum clv_service_sleep sleep;
+	bool shrinks; /* frozen, its quota of memory is what it uses */
 };
 
 struct clv_service_limits {

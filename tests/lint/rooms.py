@@ -119,7 +119,8 @@ LIBVIRT = (
 SERVICES = (
     ("project", "the folder of a project, and the asking side of its supervisor's socket"),
     ("engine", "what the supervisor calls: podman, leases as its devices, HAProxy"),
-    ("supervisor", "`cleave-services`: replicas, services, what is kept and found again"),
+    ("supervisor", "replicas, services, what is kept and found again"),
+    ("main", "`cleave-services`: its options, its lock and its end"),
 )
 ROOMS = {
     "base": ((), "errors, cleanup, log, units, paths, sockets, futexes, time"),

@@ -18,11 +18,11 @@
 #define OLD 1u
 #define NEW 2u
 
-/* Replicas as letters: s r f d of the new generation, S R F D of the old one; "d!" is
- * drained. */
+/* Replicas as letters: s r f d z (frozen) of the new generation, S R F D Z of the old
+ * one; "d!" is drained. */
 static size_t parse(const char *text, struct clv_rollout_replica *ret)
 {
-	static const char letters[] = "srfd";
+	static const char letters[] = "srfdz";
 	size_t n = 0;
 
 	for (; *text; text++) {
@@ -46,7 +46,8 @@ static void test_rows(void **state)
 	static const struct {
 		const char *replicas;
 		uint32_t wanted;
-		const char *flags; /* s: stops first; f: full; w: may not start */
+		const char *
+			flags; /* s: stops first; f: full; w: may not start; z: freezes */
 		enum clv_rollout_act act;
 		size_t at;
 	} cases[] = {
@@ -66,6 +67,21 @@ static void test_rows(void **state)
 		{"dr", 2, "", CLV_ROLLOUT_START, 0},
 		{"r", 0, "", CLV_ROLLOUT_DRAIN, 0},
 		{"s", 0, "", CLV_ROLLOUT_DRAIN, 0},
+		/* one that sleeps frozen */
+		{"d!", 0, "z", CLV_ROLLOUT_FREEZE, 0},
+		{"d", 0, "z", CLV_ROLLOUT_NOTHING, 0},
+		{"D!", 0, "z", CLV_ROLLOUT_REMOVE, 0},
+		{"z", 0, "z", CLV_ROLLOUT_NOTHING, 0},
+		{"zd!", 0, "z", CLV_ROLLOUT_FREEZE, 1},
+		{"rz", 1, "z", CLV_ROLLOUT_NOTHING, 0},
+		{"z", 1, "", CLV_ROLLOUT_THAW, 0},
+		{"z", 1, "w", CLV_ROLLOUT_NOTHING, 0},
+		{"z", 1, "f", CLV_ROLLOUT_THAW, 0},
+		{"sz", 2, "", CLV_ROLLOUT_THAW, 1},
+		{"zr", 3, "", CLV_ROLLOUT_THAW, 0},
+		{"rz", 1, "", CLV_ROLLOUT_REMOVE, 1},
+		{"z", 0, "", CLV_ROLLOUT_REMOVE, 0}, /* the project ends */
+		{"Z", 1, "", CLV_ROLLOUT_REMOVE, 0},
 		/* an update, one more for a time */
 		{"RR", 2, "", CLV_ROLLOUT_START, 0},
 		{"RR", 2, "w", CLV_ROLLOUT_NOTHING, 0},
@@ -102,13 +118,14 @@ static void test_rows(void **state)
 			.n_slots = 3 + (cases[i].wanted > 2),
 			.wanted = cases[i].wanted,
 			.stops_first = strchr(cases[i].flags, 's'),
+			.freezes = strchr(cases[i].flags, 'z'),
 			.has_room = !strchr(cases[i].flags, 'f'),
 			.may_start = !strchr(cases[i].flags, 'w'),
 		};
 		struct clv_rollout_step step;
 
 		/* Without replicas of the old one there is no update. */
-		if (!strpbrk(cases[i].replicas, "SRFD"))
+		if (!strpbrk(cases[i].replicas, "SRFDZ"))
 			rollout = (struct clv_rollout){
 				.generation = NEW, .is_proven = true};
 		step = clv_rollout_next(&rollout, &look);

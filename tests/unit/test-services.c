@@ -370,6 +370,12 @@ static const struct {
 	{SCALED("serverlessConfiguration: {enableAutoStop: true}"),
 		"f:2:3: enableAutoStop needs a port"},
 	{SCALED("serverlessConfiguration: {enableAutoStop: maybe}"), "neither on"},
+	{SCALED("serverlessConfiguration: {x-cleave-sleep: frozen}"),
+		"add enableAutoStop"},
+	{SCALED("serverlessConfiguration: {x-cleave-sleep: warm}"), "stopped"},
+	{S "ports: [80]\n    x-omnistrate-capabilities: {serverlessConfiguration: "
+	   "{enableAutoStop: true, x-cleave-sleep-memory: shrink}}\n",
+		"add x-cleave-sleep: frozen"},
 	{S "ports: [80]\n    x-omnistrate-capabilities: "
 	   "{serverlessConfiguration: "
 	   "{enableAutoStop: true, targetPort: 81}}\n",
@@ -379,6 +385,21 @@ static const struct {
 	{"services: {a: {image: 'a$'}}\n", "f:1:23: '$' is no variable"},
 	{S "networks: [other]\n", "f:4:15: networks of their own"},
 };
+
+static void test_sleep(void **state)
+{
+	struct clv_services services;
+
+	must_read(REFERENCE, &services);
+	assert_int_equal(services.items[0].scaling.sleep, CLV_SERVICE_SLEEP_STOPPED);
+	clv_services_clear(&services);
+	must_read(REFERENCE "        x-cleave-sleep: frozen\n"
+			    "        x-cleave-sleep-memory: shrink\n",
+		&services);
+	assert_int_equal(services.items[0].scaling.sleep, CLV_SERVICE_SLEEP_FROZEN);
+	assert_true(services.items[0].scaling.shrinks);
+	clv_services_clear(&services);
+}
 
 static void test_mistakes(void **state)
 {
@@ -475,6 +496,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_reference),
 		cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_sleep),
 		cmocka_unit_test(test_mistakes),
 		cmocka_unit_test(test_remarks),
 		cmocka_unit_test(test_order),

@@ -138,8 +138,17 @@ static json_t *make_scaled(const struct clv_service *service, const char *name)
 static int add_stopping(json_t *to, const struct clv_service *service, const char *name,
 	struct clv_error *err)
 {
+	int r = 0;
+
 	json_array_append_new(to, make_route(service, name));
 	json_array_append_new(to, make_scaled(service, name));
+	if (service->scaling.sleep == CLV_SERVICE_SLEEP_FROZEN)
+		r = clv_service_remark(service->file, service->place, err,
+			"x-cleave-sleep has no effect in Kubernetes, which deletes the "
+			"pods of %s",
+			service->name);
+	if (r < 0)
+		return r;
 	return clv_service_remark(service->file, service->place, err,
 		"requests start %s only through the interceptor of KEDA's HTTP add-on: "
 		"send "

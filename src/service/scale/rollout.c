@@ -12,7 +12,8 @@ struct view {
 	const struct clv_rollout *rollout;
 	const struct clv_rollout_look *look;
 	uint32_t n_new_ready, n_new_starting, n_old_ready, n_old_starting;
-	size_t drained, failed, failed_new; /* the first of these; NONE */
+	size_t drained, drained_new, failed, failed_new; /* the first of these; NONE */
+	size_t frozen, frozen_old;
 	size_t spare_old, spare_new; /* the last of these, those that start first */
 };
 
@@ -26,6 +27,12 @@ static void offer(const struct view *v, size_t *spare, size_t at)
 		*spare = at;
 }
 
+static void keep_first(size_t *first, size_t at)
+{
+	if (*first == NONE)
+		*first = at;
+}
+
 static void count(struct view *v, size_t at)
 {
 	const struct clv_rollout_replica *replica = &v->look->replicas[at];
@@ -34,14 +41,16 @@ static void count(struct view *v, size_t at)
 
 	switch (replica->state) {
 	case CLV_REPLICA_FAILED:
-		if (v->failed == NONE)
-			v->failed = at;
-		if (is_new && v->failed_new == NONE)
-			v->failed_new = at;
+		keep_first(&v->failed, at);
+		if (is_new)
+			keep_first(&v->failed_new, at);
 		return;
 	case CLV_REPLICA_DRAINING:
-		if (replica->is_drained && v->drained == NONE)
-			v->drained = at;
+		if (replica->is_drained)
+			keep_first(is_new ? &v->drained_new : &v->drained, at);
+		return;
+	case CLV_REPLICA_FROZEN:
+		keep_first(is_new ? &v->frozen : &v->frozen_old, at);
 		return;
 	default:
 		offer(v, is_new ? &v->spare_new : &v->spare_old, at);
@@ -69,9 +78,35 @@ static bool has_failed_update(const struct view *v)
 	return v->failed_new != NONE && !v->rollout->is_proven && v->rollout->previous;
 }
 
+static bool can_freeze(const struct view *v)
+{
+	return v->look->freezes && v->drained_new != NONE;
+}
+
 static bool has_drained(const struct view *v)
 {
 	return v->drained != NONE;
+}
+
+static bool has_drained_new(const struct view *v)
+{
+	return v->drained_new != NONE;
+}
+
+static bool has_old_frozen(const struct view *v)
+{
+	return v->frozen_old != NONE;
+}
+
+/* A service that is awake, and has all its replicas, needs no frozen ones. */
+static bool has_frozen_surplus(const struct view *v)
+{
+	return v->frozen != NONE && !v->look->freezes && n_live(v) >= v->look->wanted;
+}
+
+static bool can_thaw(const struct view *v)
+{
+	return v->frozen != NONE && v->look->may_start && n_live(v) < v->look->wanted;
 }
 
 static bool has_failed(const struct view *v)
@@ -125,10 +160,15 @@ static const struct row {
 	size_t at; /* the offset in struct view of the replica */
 } rows[] = {
 	{has_failed_update, CLV_ROLLOUT_UNDO, offsetof(struct view, failed_new)},
+	{can_freeze, CLV_ROLLOUT_FREEZE, offsetof(struct view, drained_new)},
 	{has_drained, CLV_ROLLOUT_REMOVE, offsetof(struct view, drained)},
+	{has_drained_new, CLV_ROLLOUT_REMOVE, offsetof(struct view, drained_new)},
 	{has_failed, CLV_ROLLOUT_REMOVE, offsetof(struct view, failed)},
+	{has_old_frozen, CLV_ROLLOUT_REMOVE, offsetof(struct view, frozen_old)},
+	{has_frozen_surplus, CLV_ROLLOUT_REMOVE, offsetof(struct view, frozen)},
 	{has_old_surplus, CLV_ROLLOUT_DRAIN, offsetof(struct view, spare_old)},
 	{has_too_many, CLV_ROLLOUT_DRAIN, offsetof(struct view, spare_new)},
+	{can_thaw, CLV_ROLLOUT_THAW, offsetof(struct view, frozen)},
 	{can_surge, CLV_ROLLOUT_START, offsetof(struct view, spare_old)},
 	{has_to_stop_old, CLV_ROLLOUT_DRAIN, offsetof(struct view, spare_old)},
 	{has_too_few, CLV_ROLLOUT_START, offsetof(struct view, spare_new)},
@@ -142,6 +182,9 @@ static struct view look_at(
 		.rollout = rollout,
 		.look = look,
 		.drained = NONE,
+		.drained_new = NONE,
+		.frozen = NONE,
+		.frozen_old = NONE,
 		.failed = NONE,
 		.failed_new = NONE,
 		.spare_old = NONE,

@@ -13,6 +13,7 @@ enum clv_replica_state {
 	CLV_REPLICA_READY,
 	CLV_REPLICA_FAILED,   /* ended, or never became healthy */
 	CLV_REPLICA_DRAINING, /* gets no new requests */
+	CLV_REPLICA_FROZEN,   /* asleep, with its memory */
 };
 
 struct clv_rollout_replica {
@@ -34,13 +35,16 @@ struct clv_rollout_look {
 	uint32_t wanted;
 	bool stops_first; /* an update stops a replica before it starts the next */
 	bool has_room;    /* for a replica beyond those that run */
+	bool freezes;     /* what is drained freezes, and is not removed */
 	bool may_start;   /* dependencies are there, and no failure is too recent */
 };
 
 enum clv_rollout_act {
 	CLV_ROLLOUT_NOTHING,
 	CLV_ROLLOUT_START,  /* a replica of the wanted generation */
+	CLV_ROLLOUT_THAW,   /* the frozen replica at `at`, in place of a start */
 	CLV_ROLLOUT_DRAIN,  /* the replica at `at` */
+	CLV_ROLLOUT_FREEZE, /* the replica at `at` */
 	CLV_ROLLOUT_REMOVE, /* the replica at `at`, at once */
 	CLV_ROLLOUT_UNDO,   /* a replica of the new generation failed: it is given up */
 };

@@ -711,7 +711,7 @@ export interface NodeAddress {
 export interface Replica {
   /* of its container, and of its lease */
   name: string;
-  /* queued, creating, starting, ready, ended, draining or removing */
+  /* queued, creating, starting, ready, ended, draining, freezing, frozen or removing */
   state: string;
   /* it has a device */
   lease: boolean;

@@ -405,7 +405,7 @@ static const struct clv_schema_field placement[] = {
 
 static const struct clv_schema_field replica[] = {
 	{"name", "string", "of its container, and of its lease"},
-	{"state", "string", "queued, creating, starting, ready, ended, draining or removing"},
+	{"state", "string", "queued, creating, starting, ready, ended, draining, freezing, frozen or removing"},
 	{"lease", "boolean", "it has a device"},
 	{"in_flight", "integer", "requests or connections"},
 	{"why", "string", "why it ended"},

@@ -387,11 +387,13 @@ int clv_engine_read_state(
 			list ? "it has no state" : why.text);
 	}
 	*ret = (struct clv_engine_state){
+		.is_paused = strcmp(text_at(state, "Status"), "paused") == 0,
 		.is_running = json_is_true(json_object_get(state, "Running")) ||
 			      strcmp(text_at(state, "Status"), "paused") == 0,
 		.pid = (pid_t)json_integer_value(json_object_get(state, "Pid")),
 		.exit_code = (int)json_integer_value(json_object_get(state, "ExitCode")),
 	};
+	snprintf(ret->id, sizeof(ret->id), "%s", text_at(container, "Id"));
 	read_address(container, ret->address);
 	read_hosts(container, ret->hosts);
 	json_decref(list);
@@ -409,6 +411,8 @@ static void read_found(const json_t *item, struct clv_engine_found *ret)
 		text_at(labels, CLV_ENGINE_LABEL "service"));
 	ret->generation =
 		strtoull(text_at(labels, CLV_ENGINE_LABEL "generation"), NULL, 16);
+	snprintf(ret->id, sizeof(ret->id), "%s", text_at(item, "Id"));
+	ret->pid = (pid_t)json_integer_value(json_object_get(item, "Pid"));
 	ret->slot = (unsigned)strtoul(text_at(labels, CLV_ENGINE_LABEL "slot"), NULL, 10);
 	ret->is_running = strcmp(text_at(item, "State"), "running") == 0 ||
 			  strcmp(text_at(item, "State"), "paused") == 0;
@@ -447,12 +451,19 @@ int clv_engine_list(const char *project, struct clv_engine_found **ret, size_t *
 	return 0;
 }
 
-int clv_engine_remove(const char *project, const char *name, struct clv_error *err)
+/* With version 1 of cgroups what is frozen cannot be killed. */
+int clv_engine_remove(
+	const char *project, const struct clv_engine_found *found, struct clv_error *err)
 {
-	clv_argv argv = clv_engine_stop(project, name, 0);
-	int r = argv ? clv_job_call(argv, NULL, err)
-		     : clv_error_errno(err, ENOMEM, "cannot remove %s", name);
+	clv_argv argv = clv_engine_stop(project, found->name, 0);
+	struct clv_freezer freezer;
+	int r;
 
+	if (found->pid > 0 &&
+		clv_freezer_find(found->pid, found->id, &freezer, NULL) >= 0)
+		clv_freezer_thaw(&freezer, NULL);
+	r = argv ? clv_job_call(argv, NULL, err)
+		 : clv_error_errno(err, ENOMEM, "cannot remove %s", found->name);
 	clv_engine_free(argv);
 	return r;
 }

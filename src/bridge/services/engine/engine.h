@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/paths.h"
+#include "bridge/services/engine/freezer.h"
 #include "service/service.h"
 
 #include <stdbool.h>
@@ -60,7 +61,9 @@ clv_argv clv_engine_last_line(const char *name);
 
 /* What the output of clv_engine_inspect() says. */
 struct clv_engine_state {
-	bool is_running; /* also paused, by a user */
+	char id[CLV_ENGINE_ID_MAX];
+	bool is_running; /* also paused */
+	bool is_paused;  /* by a user */
 	pid_t pid;
 	int exit_code;
 	char address[64]; /* where its ports are; "" : it has none */
@@ -79,6 +82,8 @@ int clv_engine_write_names(const char *hosts, const char *names,
 /* A container of a project that exists. */
 struct clv_engine_found {
 	char name[CLV_ENGINE_NAME_MAX];
+	char id[CLV_ENGINE_ID_MAX];
+	pid_t pid;
 	char service[CLV_SERVICE_NAME_MAX];
 	uint64_t generation;
 	unsigned slot;
@@ -90,5 +95,6 @@ struct clv_engine_found {
 int clv_engine_list(const char *project, struct clv_engine_found **ret, size_t *ret_n,
 	struct clv_error *err);
 
-/* Removes a container, running or not, and waits. */
-int clv_engine_remove(const char *project, const char *name, struct clv_error *err);
+/* Removes a container, running, frozen or not, and waits. */
+int clv_engine_remove(
+	const char *project, const struct clv_engine_found *found, struct clv_error *err);

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/paths.h"
+#include "base/units.h"
 #include "bridge/cdi/driver.h"
 #include "bridge/cdi/host.h"
 #include "bridge/cdi/spec.h"
@@ -19,6 +20,9 @@
 #include <string.h>
 
 #define SPECS "/var/run/cdi"
+/* Of a lease that rests: the least that a lease can have. */
+#define REST_PPM 1u
+#define MEMORY_STEP (UINT64_C(1) << 20)
 
 struct clv_leases {
 	char project[CLV_SERVICE_NAME_MAX];
@@ -188,6 +192,124 @@ int clv_leases_end(struct clv_leases *leases, const char *name, struct clv_error
 	check_connection(leases, &why);
 	take_error(err, &why);
 	return -EIO;
+}
+
+/* --- Leases of replicas that sleep --- */
+
+/* A partition without a share is leased whole. */
+int clv_leases_need(const struct clv_service_device *wanted, uint64_t device_bytes,
+	struct clv_share *ret)
+{
+	bool is_whole = strcmp(wanted->isolation, "hardware") == 0 ||
+			(wanted->profile[0] && !wanted->share_ppm);
+	const struct clv_share_request request = {
+		.compute_ppm = is_whole ? CLV_PPM : wanted->share_ppm,
+		.memory_bytes = wanted->memory_bytes,
+		.class = CLV_CLASS_NORMAL,
+	};
+
+	return clv_share_resolve(&request, device_bytes, ret, NULL);
+}
+
+/* Other leases must not come into the partition of one that has it alone. */
+static bool is_alone(const struct clv_service *service)
+{
+	return strcmp(service->device.isolation, "hardware") == 0;
+}
+
+static int change(struct clv_leases *leases, const char *name,
+	const struct clv_client_lease_change *wanted, struct clv_client_error *why,
+	struct clv_error *err)
+{
+	json_t *lease = NULL;
+	int r = clv_client_lease_update(leases->client, name, wanted, &lease, why);
+
+	json_decref(lease);
+	if (r >= 0)
+		return 0;
+	check_connection(leases, why);
+	take_error(err, why);
+	return -EIO;
+}
+
+/* In whole MiB, one at least. */
+static uint64_t used_by(const json_t *lease)
+{
+	json_int_t used = json_integer_value(json_object_get(lease, "memory_used_bytes"));
+	uint64_t n_steps =
+		used > 0 ? ((uint64_t)used + MEMORY_STEP - 1) / MEMORY_STEP : 1;
+
+	return n_steps * MEMORY_STEP;
+}
+
+int clv_leases_rest(struct clv_leases *leases, const struct clv_service *service,
+	const char *name, bool shrinks, struct clv_error *err)
+{
+	struct clv_client_lease_change wanted = {.share_ppm = REST_PPM};
+	struct clv_client_error why = {0};
+	json_t *lease;
+	int r = is_alone(service) ? 0 : connect_agent(leases, err);
+
+	if (r < 0 || is_alone(service))
+		return r;
+	lease = find_own(leases, name);
+	if (!lease)
+		return clv_error_set(err, -ENOENT, "%s has no lease", name);
+	if (shrinks)
+		wanted.memory_bytes = used_by(lease);
+	json_decref(lease);
+	return change(leases, name, &wanted, &why, err);
+}
+
+/* The memory of the device that the lease is on; 0: not known. */
+static uint64_t device_bytes_of(struct clv_leases *leases, const json_t *lease)
+{
+	const char *name = json_string_value(json_object_get(lease, "device"));
+	json_t *list = NULL, *device;
+	uint64_t n = 0;
+	size_t i;
+
+	clv_client_devices(leases->client, &list, NULL);
+	json_array_foreach (json_object_get(list, "items"), i, device) {
+		const char *its = json_string_value(json_object_get(device, "name"));
+
+		if (name && its && strcmp(name, its) == 0)
+			n = (uint64_t)json_integer_value(
+				json_object_get(device, "memory_bytes"));
+	}
+	json_decref(list);
+	return n;
+}
+
+enum clv_lease_result clv_leases_resume(struct clv_leases *leases,
+	const struct clv_service *service, const char *name, struct clv_error *err)
+{
+	struct clv_client_lease_change wanted = {
+		.share_most_ppm = service->device.share_most_ppm};
+	struct clv_client_error why = {0};
+	struct clv_share need;
+	json_t *lease;
+	int r;
+
+	if (connect_agent(leases, err) < 0)
+		return CLV_LEASE_REFUSED;
+	lease = find_own(leases, name);
+	r = lease ? clv_leases_need(
+			    &service->device, device_bytes_of(leases, lease), &need)
+		  : -ENOENT;
+	json_decref(lease);
+	if (r < 0) {
+		clv_error_set(err, r, "the lease of %s, or its device, is gone", name);
+		return CLV_LEASE_REFUSED;
+	}
+	if (is_alone(service))
+		return CLV_LEASE_GIVEN;
+	wanted.share_ppm = need.compute_ppm;
+	wanted.memory_bytes = need.memory_bytes;
+	if (change(leases, name, &wanted, &why, err) >= 0)
+		return CLV_LEASE_GIVEN;
+	return strcmp(why.code, "does_not_fit") == 0 ? CLV_LEASE_NO_ROOM
+						     : CLV_LEASE_REFUSED;
 }
 
 int clv_leases_look(struct clv_leases *leases, struct clv_error *err)

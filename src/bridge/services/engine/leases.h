@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "core/share/share.h"
 #include "service/service.h"
 
 #include <jansson.h>
@@ -37,6 +38,18 @@ enum clv_lease_result clv_leases_give(struct clv_leases *leases,
 
 /* Ends a lease, and the programs that are still in it.  One that is gone is no error. */
 int clv_leases_end(struct clv_leases *leases, const char *name, struct clv_error *err);
+
+/* What a lease of this device has, of a device with so much memory. */
+int clv_leases_need(const struct clv_service_device *wanted, uint64_t device_bytes,
+	struct clv_share *ret);
+
+/* Gives the compute of a lease back, of which nothing computes now, and with shrinks what
+ * its programs do not use of its memory.  One in a partition of its own keeps all. */
+int clv_leases_rest(struct clv_leases *leases, const struct clv_service *service,
+	const char *name, bool shrinks, struct clv_error *err);
+/* Takes it again, on the device of the lease.  Never CLV_LEASE_QUEUED. */
+enum clv_lease_result clv_leases_resume(struct clv_leases *leases,
+	const struct clv_service *service, const char *name, struct clv_error *err);
 
 /* Reads the agent's leases again; the other calls change no list. */
 int clv_leases_look(struct clv_leases *leases, struct clv_error *err);

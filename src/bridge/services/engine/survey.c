@@ -52,21 +52,6 @@ static bool suits(const struct clv_service_device *wanted, const json_t *device)
 	return !is_partition && !json_is_true(json_object_get(device, "divided"));
 }
 
-/* A partition without a share is leased whole. */
-static int need_of(const struct clv_service_device *wanted, uint64_t device_bytes,
-	struct clv_share *ret)
-{
-	bool is_whole = strcmp(wanted->isolation, "hardware") == 0 ||
-			(wanted->profile[0] && !wanted->share_ppm);
-	const struct clv_share_request request = {
-		.compute_ppm = is_whole ? CLV_PPM : wanted->share_ppm,
-		.memory_bytes = wanted->memory_bytes,
-		.class = CLV_CLASS_NORMAL,
-	};
-
-	return clv_share_resolve(&request, device_bytes, ret, NULL);
-}
-
 static uint64_t bytes_of(const json_t *object, const char *key)
 {
 	json_int_t n = json_integer_value(json_object_get(object, key));
@@ -121,7 +106,7 @@ static void add_place(struct clv_survey *survey, const struct clv_service_device
 	struct clv_give_way_place *place;
 	struct clv_share need;
 
-	if (!suits(wanted, device) || need_of(wanted, bytes, &need) < 0 ||
+	if (!suits(wanted, device) || clv_leases_need(wanted, bytes, &need) < 0 ||
 		is_waited_for(survey, clv_control_text(device, "name")))
 		return;
 	place = CLV_APPEND(survey->places, survey->room.n_places);
@@ -177,19 +162,32 @@ static bool leaves(const json_t *replica)
 	       strcmp(state, "draining") == 0 || strcmp(state, "removing") == 0;
 }
 
+/* A frozen replica of the service goes on where it is, with what its lease has. */
+static void keep_place(struct clv_survey *survey, size_t at, const json_t *lease)
+{
+	survey->places[at].free_ppm += promise_of(lease);
+	survey->places[at].free_bytes += bytes_of(lease, "memory_bytes");
+	for (size_t i = 0; i < survey->room.n_places; i++) {
+		if (i != at)
+			survey->places[i].needed_ppm = UINT32_MAX;
+	}
+}
+
 static void add_replica(struct clv_survey *survey, const char *project,
 	const json_t *service, const json_t *replica)
 {
-	const char *name = clv_control_text(replica, "name");
+	const char *name = clv_control_text(replica, "name"),
+		   *state = clv_control_text(replica, "state");
 	struct clv_give_way_lease *added;
 	size_t place;
 	const json_t *lease = find_lease(survey, name, &place);
 
 	if (!lease)
 		return;
-	if (service == survey->own &&
-		strcmp(clv_control_text(replica, "state"), "queued") == 0)
+	if (service == survey->own && strcmp(state, "queued") == 0)
 		survey->is_given = true;
+	if (service == survey->own && strcmp(state, "frozen") == 0)
+		keep_place(survey, place, lease);
 	if (leaves(replica)) {
 		survey->has_leaving = true;
 		survey->places[place].free_ppm += promise_of(lease);
@@ -197,7 +195,7 @@ static void add_replica(struct clv_survey *survey, const char *project,
 		return;
 	}
 	if (survey->room.n_leases == CLV_GIVE_WAY_LEASES_MAX ||
-		strcmp(clv_control_text(replica, "state"), "ready") != 0)
+		(strcmp(state, "ready") != 0 && strcmp(state, "frozen") != 0))
 		return;
 	added = CLV_APPEND(survey->leases, survey->room.n_leases);
 	if (!added)

@@ -64,7 +64,8 @@ static uint32_t count_of(const struct clv_unit *unit, const json_t *leases)
 			unit->of, json_is_string(name) ? json_string_value(name) : "");
 
 		n += replica && replica->unit == unit &&
-		     replica->phase == CLV_PHASE_SERVING;
+		     (replica->phase == CLV_PHASE_SERVING ||
+			     replica->phase == CLV_PHASE_FROZEN);
 	}
 	return n;
 }

@@ -2,11 +2,14 @@
 /* What replicas, services and the supervisor ask of each other. */
 #include "bridge/services/supervisor/supervisor.h"
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/text.h"
 
 #include <stdio.h>
 #include <string.h>
+
+#define NO_ROOM_PAUSE_NS (2 * CLV_NS_PER_S)
 
 struct clv_unit *clv_supervisor_find(
 	const struct clv_supervisor *supervisor, const char *name)
@@ -39,6 +42,18 @@ uint32_t clv_unit_n_serving(const struct clv_unit *unit)
 
 	for (size_t i = 0; i < CLV_PROXY_SLOTS_MAX; i++)
 		n += unit->replicas[i] && unit->replicas[i]->phase == CLV_PHASE_SERVING;
+	return n;
+}
+
+uint32_t clv_unit_n_in(const struct clv_unit *unit, enum clv_replica_phase phase)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < CLV_PROXY_SLOTS_MAX; i++) {
+		const struct clv_replica *replica = unit->replicas[i];
+
+		n += replica && replica->phase == phase && !clv_replica_is_old(replica);
+	}
 	return n;
 }
 
@@ -75,6 +90,25 @@ struct clv_replica *clv_supervisor_find_replica(
 	for (size_t i = 0; i < supervisor->n_units && !found; i++)
 		found = find_in(supervisor->units[i], name);
 	return found;
+}
+
+/* --- Room --- */
+
+void clv_unit_note_room(struct clv_unit *unit)
+{
+	unit->no_room_until_ns = 0;
+	unit->needs_room = false;
+	unit->is_promised = false;
+	unit->giving_way[0] = '\0';
+}
+
+void clv_unit_note_no_room(struct clv_unit *unit, const char *why)
+{
+	if (strcmp(unit->why, why) != 0 || !unit->no_room_until_ns)
+		clv_supervisor_say(unit->of, unit, "no room", "%s", why);
+	snprintf(unit->why, sizeof(unit->why), "%s", why);
+	clv_text_make_printable(unit->why); /* a character may be cut */
+	unit->no_room_until_ns = clv_clock_ns() + NO_ROOM_PAUSE_NS;
 }
 
 /* --- Moves --- */

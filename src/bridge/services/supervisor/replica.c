@@ -10,29 +10,24 @@
 #include "base/text.h"
 #include "bridge/services/engine/exec.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #define READY_WITHIN_NS (600 * CLV_NS_PER_S)
 #define DRAINED_WITHIN_NS (300 * CLV_NS_PER_S)
-#define NO_ROOM_PAUSE_NS (2 * CLV_NS_PER_S)
 #define FIRST_TESTS_EVERY_NS (CLV_NS_PER_S / 2)
-#define CONNECT_WITHIN_NS CLV_NS_PER_S
 #define WORDS_MAX_BYTES 160
 #define STRAY_WITHIN_NS (5 * CLV_NS_PER_S)
 #define REMOVE_AGAIN_NS (2 * CLV_NS_PER_S)
 #define REMOVALS_AT_END 5u
 
-static void set_phase(struct clv_replica *replica, enum clv_replica_phase phase)
+void clv_replica_set_phase(struct clv_replica *replica, enum clv_replica_phase phase)
 {
 	replica->phase = phase;
 	replica->since_ns = clv_clock_ns();
@@ -48,6 +43,8 @@ const char *clv_replica_phase_to_string(enum clv_replica_phase phase)
 		[CLV_PHASE_SERVING] = "ready",
 		[CLV_PHASE_ENDED] = "ended",
 		[CLV_PHASE_DRAINING] = "draining",
+		[CLV_PHASE_FREEZING] = "freezing",
+		[CLV_PHASE_FROZEN] = "frozen",
 		[CLV_PHASE_REMOVING] = "removing",
 	};
 
@@ -67,13 +64,6 @@ static void forget_process(struct clv_replica *replica)
 	if (replica->pidfd >= 0)
 		close(replica->pidfd);
 	replica->pidfd = -1;
-}
-
-static void end_probe(struct clv_replica *replica)
-{
-	if (replica->probe_fd >= 0)
-		close(replica->probe_fd);
-	replica->probe_fd = -1;
 }
 
 /* Of the last one requests wait for the next. */
@@ -106,7 +96,7 @@ static void end(struct clv_replica *replica, bool has_failed, const char *format
 		leave_proxy(replica);
 	replica->test = clv_job_free(replica->test);
 	replica->has_failed = has_failed;
-	set_phase(replica, CLV_PHASE_ENDED);
+	clv_replica_set_phase(replica, CLV_PHASE_ENDED);
 	if (!has_failed)
 		return;
 	if (clv_replica_is_moving(replica)) {
@@ -128,7 +118,7 @@ void clv_replica_free(struct clv_replica *replica)
 	clv_job_free(replica->job);
 	clv_job_free(replica->test);
 	forget_process(replica);
-	end_probe(replica);
+	clv_probe_end(&replica->probe);
 	if (replica->ending_fd >= 0)
 		close(replica->ending_fd);
 	free(replica->hosts);
@@ -160,7 +150,7 @@ static bool end_lease(struct clv_replica *replica)
 	if (replica->n_removals++ == 0)
 		clv_supervisor_say(supervisor, replica->unit, "a lease stays",
 			"%s: %.300s; it is tried again", replica->name, err.msg);
-	set_phase(replica, CLV_PHASE_REMOVING);
+	clv_replica_set_phase(replica, CLV_PHASE_REMOVING);
 	return false;
 }
 
@@ -175,7 +165,7 @@ static void on_removed(void *userdata, int code, const char *output, const char 
 		if (replica->n_removals++ == 0)
 			clv_supervisor_say(supervisor, replica->unit, "a container stays",
 				"%s: %.300s; it is tried again", replica->name, why);
-		set_phase(replica, CLV_PHASE_REMOVING);
+		clv_replica_set_phase(replica, CLV_PHASE_REMOVING);
 		return;
 	}
 	if (code != 0) {
@@ -199,13 +189,16 @@ void clv_replica_remove(struct clv_replica *replica)
 	replica->job = NULL;
 	replica->test = clv_job_free(replica->test);
 	forget_process(replica);
+	/* With version 1 of cgroups what is frozen cannot be killed. */
+	if (replica->freezer.path[0])
+		clv_freezer_thaw(&replica->freezer, NULL);
 	argv = clv_engine_stop(
 		replica->unit->of->project.name, replica->name, service->stop_grace_ns);
 	replica->job = argv ? clv_job_start(replica->unit->of->event, argv, on_removed,
 				      replica, &err)
 			    : NULL;
 	clv_engine_free(argv);
-	set_phase(replica, CLV_PHASE_REMOVING);
+	clv_replica_set_phase(replica, CLV_PHASE_REMOVING);
 	if (!replica->job)
 		on_removed(replica, 1, "", "the engine cannot be started");
 }
@@ -215,7 +208,7 @@ void clv_replica_drain(struct clv_replica *replica)
 	if (replica->phase == CLV_PHASE_SERVING)
 		leave_proxy(replica);
 	replica->test = clv_job_free(replica->test);
-	set_phase(replica, CLV_PHASE_DRAINING);
+	clv_replica_set_phase(replica, CLV_PHASE_DRAINING);
 }
 
 /* --- The start of one --- */
@@ -290,7 +283,9 @@ static int on_death(sd_event_source *source, int fd, uint32_t events, void *user
 	struct clv_replica *replica = userdata;
 
 	forget_process(replica);
-	if (replica->phase == CLV_PHASE_WARMING || replica->phase == CLV_PHASE_SERVING)
+	if (replica->phase == CLV_PHASE_WARMING || replica->phase == CLV_PHASE_SERVING ||
+		replica->phase == CLV_PHASE_FREEZING ||
+		replica->phase == CLV_PHASE_FROZEN)
 		ask_exit(replica);
 	return 0;
 }
@@ -309,6 +304,7 @@ static void take_state(struct clv_replica *replica, const struct clv_engine_stat
 	const struct clv_service *service = service_of(replica);
 
 	replica->pid = state->pid;
+	strcpy(replica->id, state->id);
 	strcpy(replica->address, state->address);
 	free(replica->hosts);
 	replica->hosts = state->hosts[0] ? strdup(state->hosts) : NULL;
@@ -322,7 +318,7 @@ static void take_state(struct clv_replica *replica, const struct clv_engine_stat
 			"has to be a bridge or the host's");
 		return;
 	}
-	set_phase(replica, CLV_PHASE_WARMING);
+	clv_replica_set_phase(replica, CLV_PHASE_WARMING);
 }
 
 static void on_inspected(void *userdata, int code, const char *output, const char *why)
@@ -440,7 +436,7 @@ static void create(struct clv_replica *replica)
 			return;
 		}
 	}
-	set_phase(replica, CLV_PHASE_CREATING);
+	clv_replica_set_phase(replica, CLV_PHASE_CREATING);
 	snprintf(network, sizeof(network), CLV_ENGINE_NETWORK "%s",
 		supervisor->project.name);
 	path_of_environment(replica, environment);
@@ -468,7 +464,7 @@ static struct clv_replica *new_replica(
 	replica->slot = slot;
 	replica->generation = generation;
 	replica->pidfd = -1;
-	replica->probe_fd = -1;
+	replica->probe.fd = -1;
 	replica->ending_fd = -1;
 	replica->has_lease = service_of(replica)->device.is_given;
 	snprintf(replica->name, sizeof(replica->name), "%s-%s-%u", unit->of->project.name,
@@ -486,11 +482,7 @@ static void have_no_room(struct clv_replica *replica, const char *why)
 		clv_replica_free(replica);
 		return;
 	}
-	if (strcmp(unit->why, why) != 0 || !unit->no_room_until_ns)
-		clv_supervisor_say(unit->of, unit, "no room", "%s", why);
-	snprintf(unit->why, sizeof(unit->why), "%s", why);
-	clv_text_make_printable(unit->why);
-	unit->no_room_until_ns = clv_clock_ns() + NO_ROOM_PAUSE_NS;
+	clv_unit_note_no_room(unit, why);
 	clv_replica_free(replica);
 }
 
@@ -520,10 +512,7 @@ static void get_lease(struct clv_replica *replica)
 	switch (clv_leases_give(unit->of->leases, service_of(replica), replica->name,
 		device, may_wait, &err)) {
 	case CLV_LEASE_GIVEN:
-		unit->no_room_until_ns = 0;
-		unit->needs_room = false;
-		unit->is_promised = false;
-		unit->giving_way[0] = '\0';
+		clv_unit_note_room(unit);
 		create(replica);
 		return;
 	case CLV_LEASE_QUEUED:
@@ -533,7 +522,7 @@ static void get_lease(struct clv_replica *replica)
 				"%s waits for room on a device", replica->name);
 		snprintf(unit->why, sizeof(unit->why), "%s waits for room on a device",
 			replica->name);
-		set_phase(replica, CLV_PHASE_QUEUED);
+		clv_replica_set_phase(replica, CLV_PHASE_QUEUED);
 		return;
 	case CLV_LEASE_NO_ROOM:
 		unit->needs_room = !device && is_wanted(unit);
@@ -560,6 +549,19 @@ void clv_replica_start(struct clv_unit *unit, unsigned slot, uint64_t generation
 		create(replica);
 }
 
+/* What a user has paused is that user's. */
+static void adopt_frozen(
+	struct clv_replica *replica, const struct clv_engine_state *state)
+{
+	if (!state->is_running || state->is_paused ||
+		clv_freezer_find(replica->pid, replica->id, &replica->freezer, NULL) <
+			0 ||
+		!clv_freezer_is_frozen(&replica->freezer))
+		return;
+	replica->has_served = true;
+	clv_replica_set_phase(replica, CLV_PHASE_FROZEN);
+}
+
 /* At the supervisor's start, which waits for the answer. */
 void clv_replica_adopt(struct clv_unit *unit, const struct clv_engine_found *found)
 {
@@ -575,6 +577,7 @@ void clv_replica_adopt(struct clv_unit *unit, const struct clv_engine_found *fou
 		/* One that has ended stays so until its exit code is known. */
 		replica->phase = CLV_PHASE_CREATING;
 		take_state(replica, &state);
+		adopt_frozen(replica, &state);
 	} else if (replica) {
 		end(replica, true, "%.200s", argv ? err.msg : "out of memory");
 	}
@@ -583,44 +586,9 @@ void clv_replica_adopt(struct clv_unit *unit, const struct clv_engine_found *fou
 
 /* --- Ready --- */
 
-static void start_probe(struct clv_replica *replica, uint16_t port)
-{
-	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(port)};
-
-	replica->probe_fd =
-		socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	replica->probed_ns = clv_clock_ns();
-	if (inet_pton(AF_INET, replica->address, &to.sin_addr) != 1 ||
-		(connect(replica->probe_fd, (struct sockaddr *)&to, sizeof(to)) < 0 &&
-			errno != EINPROGRESS))
-		end_probe(replica);
-}
-
-/* Whether a connection to its port is there; it is not waited for. */
-static bool accepts(struct clv_replica *replica, uint16_t port, uint64_t now_ns)
-{
-	struct pollfd wait = {.events = POLLOUT};
-	int error = 0;
-	socklen_t n_bytes = sizeof(error);
-	bool is_done;
-
-	if (replica->probe_fd < 0)
-		start_probe(replica, port);
-	wait.fd = replica->probe_fd;
-	is_done = replica->probe_fd >= 0 && poll(&wait, 1, 0) == 1;
-	if (!is_done && now_ns < replica->probed_ns + CONNECT_WITHIN_NS)
-		return false;
-	is_done = is_done &&
-		  getsockopt(wait.fd, SOL_SOCKET, SO_ERROR, &error, &n_bytes) == 0 &&
-		  error == 0;
-	end_probe(replica);
-	return is_done;
-}
-
-static void serve(struct clv_replica *replica)
+bool clv_replica_serve(struct clv_replica *replica)
 {
 	struct clv_unit *unit = replica->unit;
-	unsigned ms = (unsigned)((clv_clock_ns() - replica->since_ns) / CLV_NS_PER_MS);
 	struct clv_error err;
 
 	/* A proxy that does not run starts with it. */
@@ -630,11 +598,20 @@ static void serve(struct clv_replica *replica)
 			clv_proxy_end_hold(unit->proxy, unit->service, &err) < 0)) {
 		/* It is tried again by the next tick. */
 		clv_log_debug("%s: %s", replica->name, err.msg);
-		return;
+		return false;
 	}
-	set_phase(replica, CLV_PHASE_SERVING);
-	clv_supervisor_say(unit->of, unit, "a replica is ready",
-		"%s, %u ms after its start", replica->name, ms);
+	replica->has_served = true;
+	clv_replica_set_phase(replica, CLV_PHASE_SERVING);
+	return true;
+}
+
+static void serve(struct clv_replica *replica)
+{
+	unsigned ms = (unsigned)((clv_clock_ns() - replica->since_ns) / CLV_NS_PER_MS);
+
+	if (clv_replica_serve(replica))
+		clv_supervisor_say(replica->unit->of, replica->unit, "a replica is ready",
+			"%s, %u ms after its start", replica->name, ms);
 }
 
 /* A health check may succeed before the port is open. */
@@ -642,7 +619,8 @@ static void serve_if_open(struct clv_replica *replica, uint64_t now_ns)
 {
 	const struct clv_service *service = service_of(replica);
 
-	if (service->n_ports == 0 || accepts(replica, service->ports[0].target, now_ns))
+	if (service->n_ports == 0 || clv_probe_accepts(&replica->probe, replica->address,
+					     service->ports[0].target, now_ns))
 		serve(replica);
 	else if (now_ns - replica->since_ns > READY_WITHIN_NS)
 		end(replica, true, "its port %u accepts no connection",
@@ -766,6 +744,8 @@ struct clv_rollout_replica clv_replica_view(
 		[CLV_PHASE_SERVING] = CLV_REPLICA_READY,
 		[CLV_PHASE_ENDED] = CLV_REPLICA_FAILED,
 		[CLV_PHASE_DRAINING] = CLV_REPLICA_DRAINING,
+		[CLV_PHASE_FREEZING] = CLV_REPLICA_FROZEN,
+		[CLV_PHASE_FROZEN] = CLV_REPLICA_FROZEN,
 		[CLV_PHASE_REMOVING] = CLV_REPLICA_DRAINING,
 	};
 	uint64_t lasts_ns = now_ns - replica->since_ns;

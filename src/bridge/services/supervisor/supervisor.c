@@ -254,7 +254,7 @@ static void adopt(struct clv_supervisor *supervisor, const struct clv_engine_fou
 		clv_replica_adopt(unit, found);
 		return;
 	}
-	if (clv_engine_remove(supervisor->project.name, found->name, &err) < 0)
+	if (clv_engine_remove(supervisor->project.name, found, &err) < 0)
 		clv_supervisor_leave(
 			supervisor, NULL, "a container stays", found->name, &err);
 }
@@ -301,7 +301,8 @@ static void take_numbers(struct clv_supervisor *supervisor, bool fresh)
 		uint32_t n = 0;
 
 		for (size_t k = 0; k < CLV_PROXY_SLOTS_MAX; k++)
-			n += unit->replicas[k] != NULL;
+			n += unit->replicas[k] &&
+			     unit->replicas[k]->phase != CLV_PHASE_FROZEN;
 		n -= clv_unit_recall_leaving(unit);
 		if (n > 0 && unit->service->autoscaling.yaml &&
 			n >= unit->scaling.min_replicas)
@@ -464,7 +465,7 @@ void clv_supervisor_sweep(struct clv_supervisor *supervisor)
 		clv_supervisor_leave(supervisor, NULL, "containers are not known",
 			supervisor->project.name, &err);
 	for (size_t i = 0; i < n; i++) {
-		if (clv_engine_remove(supervisor->project.name, found[i].name, &err) < 0)
+		if (clv_engine_remove(supervisor->project.name, &found[i], &err) < 0)
 			clv_supervisor_leave(supervisor, NULL, "a container stays",
 				found[i].name, &err);
 	}

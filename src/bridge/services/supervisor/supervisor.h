@@ -4,6 +4,7 @@
 #include "bridge/services/engine/engine.h"
 #include "bridge/services/engine/job.h"
 #include "bridge/services/engine/leases.h"
+#include "bridge/services/engine/probe.h"
 #include "bridge/services/engine/proxy.h"
 #include "bridge/services/project/project.h"
 #include "service/scale/rollout.h"
@@ -27,6 +28,8 @@ enum clv_replica_phase {
 	CLV_PHASE_SERVING,
 	CLV_PHASE_ENDED, /* its program ended, or its health check failed */
 	CLV_PHASE_DRAINING,
+	CLV_PHASE_FREEZING,
+	CLV_PHASE_FROZEN, /* asleep; its container runs again on a request */
 	CLV_PHASE_REMOVING,
 };
 
@@ -38,8 +41,9 @@ struct clv_replica {
 	enum clv_replica_phase phase;
 	char name[CLV_ENGINE_NAME_MAX]; /* of the container and the lease */
 	char address[64];
-	char *hosts;       /* its /etc/hosts, or NULL */
-	uint64_t names_id; /* that the file has */
+	char *hosts;                /* its /etc/hosts, or NULL */
+	uint64_t names_id;          /* that the file has */
+	char id[CLV_ENGINE_ID_MAX]; /* of the container */
 	pid_t pid;
 	sd_event_source *death; /* of the container's first process */
 	int pidfd;
@@ -48,18 +52,22 @@ struct clv_replica {
 	uint64_t since_ns;    /* in the phase */
 	uint64_t tested_ns;   /* the last test's begin */
 	uint32_t n_test_failures;
-	bool has_stray;      /* a test that did not end in time may go on */
-	int ending_fd;       /* readable once that was ended, or -1 */
-	uint64_t ending_ns;  /* since then */
-	int exit_code;       /* while its last words are asked for */
-	int probe_fd;        /* connects to its port, or -1 */
-	uint64_t probed_ns;  /* since then */
+	bool has_stray;     /* a test that did not end in time may go on */
+	int ending_fd;      /* readable once that was ended, or -1 */
+	uint64_t ending_ns; /* since then */
+	int exit_code;      /* while its last words are asked for */
+	struct clv_probe probe;
 	uint32_t n_removals; /* that failed */
-	bool has_lease;      /* has had one */
-	bool is_leaving;     /* it stops as those of an earlier generation do */
-	bool has_failed;     /* it ended before it was ready, or unasked */
-	bool is_healthy;     /* a health check has succeeded, before it was ready */
-	char why[256];       /* it ended */
+	struct clv_freezer freezer;
+	uint64_t rested_ns; /* the last try to give its lease's compute back */
+	uint32_t n_no_room; /* tries to wake without room for it */
+	bool has_rested;    /* its lease has given it back */
+	bool has_served;    /* was ready */
+	bool has_lease;     /* has had one */
+	bool is_leaving;    /* it stops as those of an earlier generation do */
+	bool has_failed;    /* it ended before it was ready, or unasked */
+	bool is_healthy;    /* a health check has succeeded, before it was ready */
+	char why[256];      /* it ended */
 };
 
 enum clv_move_state {
@@ -159,6 +167,11 @@ void clv_supervisor_leave(struct clv_supervisor *supervisor, const struct clv_un
 const struct clv_service *clv_unit_of_generation(
 	const struct clv_unit *unit, uint64_t generation);
 uint32_t clv_unit_n_serving(const struct clv_unit *unit);
+/* The number of replicas in the phase, without those that are to stop. */
+uint32_t clv_unit_n_in(const struct clv_unit *unit, enum clv_replica_phase phase);
+/* A replica has its lease; a device has none for it, for this reason. */
+void clv_unit_note_room(struct clv_unit *unit);
+void clv_unit_note_no_room(struct clv_unit *unit, const char *why);
 /* Whether a replica is to be replaced, or stops. */
 bool clv_replica_is_old(const struct clv_replica *replica);
 /* The replica of this name; NULL: there is none. */
@@ -198,6 +211,9 @@ void clv_replica_adopt(struct clv_unit *unit, const struct clv_engine_found *fou
 /* Looks whether it got its lease, became ready or healthy. */
 void clv_replica_tick(struct clv_replica *replica, uint64_t now_ns);
 void clv_replica_drain(struct clv_replica *replica);
+void clv_replica_set_phase(struct clv_replica *replica, enum clv_replica_phase phase);
+/* It gets requests from now on, unless the proxy cannot be told: then by a later tick. */
+bool clv_replica_serve(struct clv_replica *replica);
 /* Removes container and lease; the slot is free when both are gone. */
 void clv_replica_remove(struct clv_replica *replica);
 /* Forgets it; container and lease stay.  Accepts NULL. */
@@ -205,6 +221,17 @@ void clv_replica_free(struct clv_replica *replica);
 struct clv_rollout_replica clv_replica_view(
 	const struct clv_replica *replica, uint64_t now_ns);
 const char *clv_replica_phase_to_string(enum clv_replica_phase phase);
+
+/* --- sleep.c --- */
+
+/* A drained replica is frozen, and gives the compute of its lease back.  One that cannot
+ * be frozen is removed. */
+void clv_replica_freeze(struct clv_replica *replica);
+/* In place of clv_replica_tick(): looks whether it is frozen yet, and gives back what
+ * could not be given before. */
+void clv_replica_tick_frozen(struct clv_replica *replica, uint64_t now_ns);
+/* It goes on, and gets requests; where its device has no room it stays frozen. */
+void clv_replica_thaw(struct clv_replica *replica);
 
 /* --- unit.c --- */
 

@@ -268,7 +268,7 @@ static struct clv_scaler_look look_of(const struct clv_unit *unit, uint64_t now_
 }
 
 /* Up to the last look: what came since is not known.  While it changes it gives nothing.
- */
+ * Frozen replicas still have their memory. */
 uint32_t clv_unit_spare(const struct clv_unit *unit, uint64_t *ret_idle_ns)
 {
 	const struct clv_scaler_look look = look_of(unit, unit->looked_ns);
@@ -276,6 +276,11 @@ uint32_t clv_unit_spare(const struct clv_unit *unit, uint64_t *ret_idle_ns)
 	if (!unit->service->device.is_given || unit->is_removed || unit->is_complete ||
 		clv_unit_is_busy(unit))
 		return 0;
+	if (unit->scaler.state == CLV_SCALER_ASLEEP && !has_waiting(unit) &&
+		unit->looked_ns > unit->scaler.since_quiet_ns) {
+		*ret_idle_ns = unit->looked_ns - unit->scaler.since_quiet_ns;
+		return clv_unit_n_in(unit, CLV_PHASE_FROZEN);
+	}
 	return clv_scaler_spare(
 		&unit->scaler, &unit->scaling, &look, unit->spare_after_ns, ret_idle_ns);
 }
@@ -384,6 +389,12 @@ static void carry_out(struct clv_unit *unit, struct clv_rollout_step step,
 	case CLV_ROLLOUT_START:
 		clv_replica_start(unit, free_slot(unit), unit->rollout.generation);
 		return;
+	case CLV_ROLLOUT_FREEZE:
+		clv_replica_freeze(replicas[step.at]);
+		return;
+	case CLV_ROLLOUT_THAW:
+		clv_replica_thaw(replicas[step.at]);
+		return;
 	case CLV_ROLLOUT_DRAIN:
 		drain(unit, replicas[step.at]);
 		return;
@@ -448,6 +459,8 @@ static void roll(struct clv_unit *unit, uint64_t now_ns)
 		.wanted = is_ending ? 0 : unit->scaler.wanted,
 		.stops_first = unit->service->stops_first && !is_moving,
 		.has_room = now_ns >= unit->no_room_until_ns || is_moving,
+		.freezes = !is_ending && unit->scaler.state == CLV_SCALER_ASLEEP &&
+			   unit->scaling.sleep == CLV_SERVICE_SLEEP_FROZEN,
 	};
 
 	if (!is_ending)
@@ -465,12 +478,22 @@ static void roll(struct clv_unit *unit, uint64_t now_ns)
 	carry_out(unit, clv_rollout_next(&unit->rollout, &look), replicas);
 }
 
-void clv_unit_tick(struct clv_unit *unit, uint64_t now_ns, bool is_look)
+static void tick_replicas(struct clv_unit *unit, uint64_t now_ns)
 {
 	for (size_t i = 0; i < CLV_PROXY_SLOTS_MAX; i++) {
-		if (unit->replicas[i])
-			clv_replica_tick(unit->replicas[i], now_ns);
+		struct clv_replica *replica = unit->replicas[i];
+
+		if (replica && (replica->phase == CLV_PHASE_FREEZING ||
+				       replica->phase == CLV_PHASE_FROZEN))
+			clv_replica_tick_frozen(replica, now_ns);
+		else if (replica)
+			clv_replica_tick(replica, now_ns);
 	}
+}
+
+void clv_unit_tick(struct clv_unit *unit, uint64_t now_ns, bool is_look)
+{
+	tick_replicas(unit, now_ns);
 	if (!unit->of->is_ending && !unit->is_removed && !unit->is_complete &&
 		(is_look ||
 			(unit->scaler.state == CLV_SCALER_ASLEEP && has_waiting(unit))))
@@ -478,6 +501,14 @@ void clv_unit_tick(struct clv_unit *unit, uint64_t now_ns, bool is_look)
 	if (!unit->is_complete || unit->of->is_ending || unit->is_removed)
 		roll(unit, now_ns);
 	keep_ports(unit, now_ns);
+}
+
+/* Frozen, and its service wants no more. */
+static bool sleeps(const struct clv_replica *replica)
+{
+	return replica->phase == CLV_PHASE_FROZEN && !clv_replica_is_old(replica) &&
+	       replica->unit->scaler.state == CLV_SCALER_ASLEEP &&
+	       replica->unit->scaling.sleep == CLV_SERVICE_SLEEP_FROZEN;
 }
 
 bool clv_unit_is_busy(const struct clv_unit *unit)
@@ -491,7 +522,7 @@ bool clv_unit_is_busy(const struct clv_unit *unit)
 	for (size_t i = 0; i < CLV_PROXY_SLOTS_MAX; i++) {
 		const struct clv_replica *replica = unit->replicas[i];
 
-		if (!replica)
+		if (!replica || sleeps(replica))
 			continue;
 		if (replica->phase != CLV_PHASE_SERVING || clv_replica_is_old(replica))
 			return true;
@@ -511,7 +542,8 @@ static bool is_settled(const struct clv_unit *unit, bool *ret_is_queued)
 
 		if (replica && replica->phase == CLV_PHASE_QUEUED)
 			*ret_is_queued = true;
-		else if (replica && (replica->phase != CLV_PHASE_SERVING ||
+		else if (replica && ((replica->phase != CLV_PHASE_SERVING &&
+					     replica->phase != CLV_PHASE_FROZEN) ||
 					    clv_replica_is_old(replica)))
 			return false;
 	}
