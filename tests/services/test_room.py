@@ -19,10 +19,7 @@ del sys.argv[1:4]
 WHY_NOT = bed.why_not()
 
 
-@unittest.skipIf(WHY_NOT, WHY_NOT)
-class Room(Services):
-    """Idle services give way to those that need room."""
-
+class RoomBed(Services):
     @staticmethod
     def scaling(**keys):
         """No service changes by itself for the time of a test."""
@@ -44,6 +41,11 @@ class Room(Services):
 
     def said_by(self, project):
         return self.cleave("services", project, "--why").stdout
+
+
+@unittest.skipIf(WHY_NOT, WHY_NOT)
+class Room(RoomBed):
+    """Idle services give way to those that need room."""
 
     def test_of_one_project(self):
         """Of two services one has room: each gets it by a request, and no request fails."""
@@ -217,6 +219,45 @@ class Room(Services):
                 c=self.service(**{"x-cleave": {"share": .5, "memory": "100M"}}))
         self.assertNotIn("gives way", self.said())
         self.assertEqual(self.status()["a"]["state"], "ready")
+
+
+@unittest.skipIf(WHY_NOT, WHY_NOT)
+class Mutual(RoomBed):
+    """Two devices, and two projects that need room at the same time."""
+
+    def start_agent(self):
+        self.env["POCL_DEVICES"] = "basic basic"
+        super().start_agent()
+
+    def test_two_that_ask_each_other(self):
+        """Of each project one service is idle, one requested: both get room, and none waits for the other."""
+        ports = {name: free_port() for name in ("a1", "a2", "b1", "b2")}
+        mine = {name: self.sleeper(ports[name], name) for name in ("a1", "a2")}
+        self.up(a2=mine["a2"])
+        other = self.other_project(b2=self.sleeper(ports["b2"], "b2"))
+        self.up(**mine, code=None)
+        self.cleave("scale", f"{self.name}/a1=0")
+        self.wait_until(lambda: self.status()["a1"]["state"] == "asleep", "sleep")
+        path = self.write("other.yaml", json.dumps({"name": other, "services": {
+            name: self.sleeper(ports[name], name) for name in ("b1", "b2")}}))
+        self.cleave("up", path, code=None)
+        self.cleave("scale", f"{other}/b1=0")
+        for name in ("a2", "b2"):
+            self.who(ports[name])
+        self.wait_until(lambda: len(self.containers()) == 2, "two idle services")
+        before = (self.said() + self.said_by(other)).count("gives way:")
+        both = [self.supervisor(), self.supervisor(other)]
+        for supervisor in both:
+            os.kill(supervisor, signal.SIGSTOP)
+        loads = [Load(ports[name]) for name in ("a1", "b1")]
+        for load in loads:
+            load.stops = True
+        for supervisor in both:
+            os.kill(supervisor, signal.SIGCONT)
+        for load, name in zip(loads, ("a1", "b1")):
+            self.assertEqual((load.end().failures, load.n, load.versions), ([], 1, [name]))
+        after = (self.said() + self.said_by(other)).count("gives way:")
+        self.assertGreaterEqual(after - before, 2)
 
 
 if __name__ == "__main__":

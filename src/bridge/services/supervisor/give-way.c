@@ -20,6 +20,8 @@
 #include <string.h>
 
 #define ROUND_EVERY_NS CLV_NS_PER_S
+/* After each search that finds no room the pause is twice as long, up to 8 s. */
+#define DOUBLINGS_MAX 3u
 #define ANSWERS_WITHIN_NS (2 * CLV_NS_PER_S)
 #define PROJECTS_MAX 256u
 
@@ -240,6 +242,17 @@ static bool still_needs_room(const struct clv_unit *unit)
 	       n < unit->scaler.wanted;
 }
 
+/* Whether a replica of the project starts: whether it could give way is not known yet. */
+static bool has_starting(const struct clv_supervisor *supervisor)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < supervisor->n_units; i++)
+		n += clv_unit_n_in(supervisor->units[i], CLV_PHASE_CREATING) +
+		     clv_unit_n_in(supervisor->units[i], CLV_PHASE_WARMING);
+	return n > 0;
+}
+
 static void choose(struct clv_round *round)
 {
 	struct clv_unit *unit = unit_of(round);
@@ -255,6 +268,8 @@ static void choose(struct clv_round *round)
 			round->of->project.name, unit->service, &err) >= 0 &&
 		!survey.is_given) {
 		n = clv_give_way_choose(&survey.room, chosen);
+		unit->n_fruitless =
+			n < 0 && !has_starting(round->of) ? unit->n_fruitless + 1 : 0;
 		if (n > 0)
 			carry_out(round, &survey, chosen, (size_t)n);
 		else if (n < 0)
@@ -332,13 +347,15 @@ static void begin(struct clv_supervisor *supervisor, const struct clv_unit *unit
 }
 
 /* One service after the other, also where the first one of the list gets no room. */
-static struct clv_unit *next_in_need(const struct clv_supervisor *supervisor)
+static struct clv_unit *next_in_need(
+	const struct clv_supervisor *supervisor, uint64_t now_ns)
 {
 	for (size_t i = 0; i < supervisor->n_units; i++) {
 		size_t at = (supervisor->n_rounds + i) % supervisor->n_units;
 		struct clv_unit *unit = supervisor->units[at];
 
-		if (unit->needs_room && !unit->is_removed && unit->scaler.wanted > 0)
+		if (unit->needs_room && !unit->is_removed && unit->scaler.wanted > 0 &&
+			now_ns >= unit->next_round_ns)
 			return unit;
 	}
 	return NULL;
@@ -348,13 +365,17 @@ void clv_supervisor_make_room(struct clv_supervisor *supervisor)
 {
 	uint64_t now_ns = clv_clock_ns();
 	struct clv_unit *unit;
+	uint32_t n_doublings;
 
 	if (supervisor->round || supervisor->is_ending ||
 		now_ns - supervisor->round_ns < ROUND_EVERY_NS)
 		return;
-	unit = next_in_need(supervisor);
+	unit = next_in_need(supervisor, now_ns);
 	if (!unit)
 		return;
+	n_doublings =
+		unit->n_fruitless < DOUBLINGS_MAX ? unit->n_fruitless : DOUBLINGS_MAX;
+	unit->next_round_ns = now_ns + (ROUND_EVERY_NS << n_doublings);
 	supervisor->n_rounds++;
 	supervisor->round_ns = now_ns;
 	begin(supervisor, unit);

@@ -98,6 +98,7 @@ void clv_unit_note_room(struct clv_unit *unit)
 {
 	unit->no_room_until_ns = 0;
 	unit->needs_room = false;
+	unit->n_fruitless = 0;
 	unit->is_promised = false;
 	unit->giving_way[0] = '\0';
 }

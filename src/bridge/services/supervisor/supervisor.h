@@ -104,6 +104,8 @@ struct clv_unit {
 	uint64_t no_room_until_ns;
 	uint64_t spare_after_ns; /* idle for so long it gives way */
 	bool needs_room;         /* for a replica that it wants */
+	uint64_t next_round_ns;  /* a search for room does not begin before */
+	uint32_t n_fruitless;    /* searches since it had room */
 	bool is_promised;        /* others make it */
 	struct clv_move move;
 	char giving_way[160]; /* which services make room for it, or "" */
