@@ -331,6 +331,8 @@ static void test_spare_of_sleepers(void **state)
 	w.look.n_in_flight = 0;
 	clv_scaler_give_way(&w.scaler, &w.scaling, w.look.now_ns);
 	expect(&w, CLV_SCALER_ASLEEP, 0, CLV_SCALER_GAVE_WAY);
+	pass(&w, 3, 0);
+	expect(&w, CLV_SCALER_ASLEEP, 0, CLV_SCALER_GAVE_WAY);
 	assert_int_equal(
 		clv_scaler_spare(&w.scaler, &w.scaling, &w.look, 0, &idle_ns), 0);
 	/* The next request starts it. */

@@ -49,6 +49,12 @@ static bool always(const struct view *v)
 	return true;
 }
 
+/* Users are told as long as it is so. */
+static bool has_given_way(const struct view *v)
+{
+	return v->scaler->reason == CLV_SCALER_GAVE_WAY;
+}
+
 static bool is_below(const struct view *v)
 {
 	return v->scaler->wanted < v->floor;
@@ -111,6 +117,7 @@ static const struct row {
 } rows[] = {
 	{CLV_SCALER_OFF, always, KEEP, CLV_SCALER_SET_OFF},
 	{CLV_SCALER_ASLEEP, is_requested, WAKE, CLV_SCALER_REQUESTED},
+	{CLV_SCALER_ASLEEP, has_given_way, KEEP, CLV_SCALER_GAVE_WAY},
 	{CLV_SCALER_ASLEEP, always, KEEP, CLV_SCALER_SLEEPS},
 	{CLV_SCALER_AWAKE, is_below, TO_FLOOR, CLV_SCALER_BELOW_MIN},
 	{CLV_SCALER_AWAKE, is_above, TO_MAX, CLV_SCALER_ABOVE_MAX},
