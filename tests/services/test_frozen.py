@@ -111,6 +111,20 @@ class Frozen(Services):
         self.wait_until(lambda: before.split()[0] not in self.engine(
             "ps", "--all", "--no-trunc", "--format={{.ID}}"), "the end of the frozen one")
 
+    def test_agent_that_is_away(self):
+        """A request waits for the agent, and the same process then computes in its lease."""
+        port = free_port()
+        self.up(web=self.sleeper(port, environment={"DEVICE": "1"}))
+        before = self.process()
+        self.wait_until_frozen()
+        self.stop_agent(signal.SIGKILL)
+        load = Load(port, "/compute?ms=20")
+        load.stops = True
+        self.wait_until(lambda: "web: no room:" in self.said(), "the event")
+        self.start_agent()
+        self.assertEqual((load.end().failures, load.n), ([], 1))
+        self.assertEqual((self.process(), self.lease()["share"]), (before, .25))
+
     def test_supervisor_that_is_killed(self):
         port = free_port()
         self.up(web=self.sleeper(port))

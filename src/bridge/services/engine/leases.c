@@ -232,6 +232,27 @@ static int change(struct clv_leases *leases, const char *name,
 	return -EIO;
 }
 
+/* The user's lease.  -ENOENT: it is gone; others: not known now. */
+static int get_own(
+	struct clv_leases *leases, const char *name, json_t **ret, struct clv_error *err)
+{
+	struct clv_client_error why = {0};
+	int r = connect_agent(leases, err);
+
+	if (r < 0)
+		return r;
+	if (clv_client_lease(leases->client, name, ret, &why) < 0) {
+		check_connection(leases, &why);
+		take_error(err, &why);
+		return strcmp(why.code, "not_found") == 0 ? -ENOENT : -EAGAIN;
+	}
+	if (clv_leases_is_of_user(*ret))
+		return 0;
+	json_decref(*ret);
+	*ret = NULL;
+	return clv_error_set(err, -ENOENT, "the lease %s is another user's", name);
+}
+
 /* In whole MiB, one at least. */
 static uint64_t used_by(const json_t *lease)
 {
@@ -247,14 +268,11 @@ int clv_leases_rest(struct clv_leases *leases, const struct clv_service *service
 {
 	struct clv_client_lease_change wanted = {.share_ppm = REST_PPM};
 	struct clv_client_error why = {0};
-	json_t *lease;
-	int r = is_alone(service) ? 0 : connect_agent(leases, err);
+	json_t *lease = NULL;
+	int r = is_alone(service) ? 0 : get_own(leases, name, &lease, err);
 
 	if (r < 0 || is_alone(service))
 		return r;
-	lease = find_own(leases, name);
-	if (!lease)
-		return clv_error_set(err, -ENOENT, "%s has no lease", name);
 	if (shrinks)
 		wanted.memory_bytes = used_by(lease);
 	json_decref(lease);
@@ -281,6 +299,13 @@ static uint64_t device_bytes_of(struct clv_leases *leases, const json_t *lease)
 	return n;
 }
 
+/* What another try does not change. */
+static bool is_final(const struct clv_client_error *why)
+{
+	return why->status >= 400 && why->status < 500 &&
+	       strcmp(why->code, "does_not_fit") != 0;
+}
+
 enum clv_lease_result clv_leases_resume(struct clv_leases *leases,
 	const struct clv_service *service, const char *name, struct clv_error *err)
 {
@@ -288,18 +313,15 @@ enum clv_lease_result clv_leases_resume(struct clv_leases *leases,
 		.share_most_ppm = service->device.share_most_ppm};
 	struct clv_client_error why = {0};
 	struct clv_share need;
-	json_t *lease;
-	int r;
+	json_t *lease = NULL;
+	int r = get_own(leases, name, &lease, err);
 
-	if (connect_agent(leases, err) < 0)
-		return CLV_LEASE_REFUSED;
-	lease = find_own(leases, name);
-	r = lease ? clv_leases_need(
-			    &service->device, device_bytes_of(leases, lease), &need)
-		  : -ENOENT;
+	if (r < 0)
+		return r == -ENOENT ? CLV_LEASE_REFUSED : CLV_LEASE_NO_ROOM;
+	r = clv_leases_need(&service->device, device_bytes_of(leases, lease), &need);
 	json_decref(lease);
 	if (r < 0) {
-		clv_error_set(err, r, "the lease of %s, or its device, is gone", name);
+		clv_error_set(err, r, "the device of %s is gone", name);
 		return CLV_LEASE_REFUSED;
 	}
 	if (is_alone(service))
@@ -308,8 +330,7 @@ enum clv_lease_result clv_leases_resume(struct clv_leases *leases,
 	wanted.memory_bytes = need.memory_bytes;
 	if (change(leases, name, &wanted, &why, err) >= 0)
 		return CLV_LEASE_GIVEN;
-	return strcmp(why.code, "does_not_fit") == 0 ? CLV_LEASE_NO_ROOM
-						     : CLV_LEASE_REFUSED;
+	return is_final(&why) ? CLV_LEASE_REFUSED : CLV_LEASE_NO_ROOM;
 }
 
 int clv_leases_look(struct clv_leases *leases, struct clv_error *err)
