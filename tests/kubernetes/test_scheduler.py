@@ -45,6 +45,7 @@ devices:
 
 class Case(unittest.TestCase):
     """A cluster with the extender and the scheduler."""
+    cluster_type = cluster.Cluster
 
     def setUp(self):
         why = cluster.why_not()
@@ -52,12 +53,12 @@ class Case(unittest.TestCase):
             self.skipTest(why)
         self.folder = tempfile.mkdtemp(prefix="cleave-cluster-")
         self.addCleanup(shutil.rmtree, self.folder, True)
-        self.cluster = cluster.Cluster(self.folder)
+        self.cluster = self.cluster_type(self.folder)
         self.addCleanup(self.cluster.close)
         self.nodes = {}
 
-    def add_node(self, name, used=0):
-        node = self.nodes[name] = Node()
+    def add_node(self, name, used=0, kind=Node):
+        node = self.nodes[name] = kind()
         node.setUp()
         self.addCleanup(node.doCleanups)
         if used:
