@@ -286,6 +286,8 @@ class Chart(unittest.TestCase):
             (endpoint,) = spec[endpoints]
             self.assertEqual((endpoint["port"], endpoint["interval"]), (port["name"], "7s"))
             self.assertEqual(endpoint["authorization"]["credentials"]["name"], "viewer")
+            self.assertEqual(endpoint["relabelings"], [
+                {"sourceLabels": ["__meta_kubernetes_pod_node_name"], "targetLabel": "instance"}])
             self.assertEqual(of[kind]["metadata"]["labels"], {"for": "prom"})
         policy = of["NetworkPolicy"]["spec"]
         self.assertTrue(selects(policy["podSelector"]["matchLabels"], labels))

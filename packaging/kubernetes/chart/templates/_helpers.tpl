@@ -67,6 +67,9 @@ port: api
 path: /metrics
 scheme: https
 interval: {{ .Values.metrics.interval }}
+relabelings:
+  # An address of a pod ends with the pod: the instance is the node.
+  - {sourceLabels: [__meta_kubernetes_pod_node_name], targetLabel: instance}
 tlsConfig:
   {{- toYaml .Values.metrics.tlsConfig | nindent 2 }}
 authorization:
