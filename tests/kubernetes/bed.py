@@ -28,18 +28,19 @@ class Bed(unittest.TestCase):
     settings = {}
     sim = None  # the text of a node
     agent_env = {}  # more variables of the agent
+    agent_arguments = ()
 
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="cleave-kube-")
         self.addCleanup(shutil.rmtree, self.folder, True)
         self.kubelet = Kubelet(os.path.join(self.folder, "kubelet"))
         self.addCleanup(self.kubelet.stop)
-        arguments = []
+        arguments = list(self.agent_arguments)
         if self.sim:
             path = os.path.join(self.folder, "node.yaml")
             with open(path, "w", encoding="utf-8") as file:
                 file.write(self.sim)
-            arguments = ["--sim", path]
+            arguments += ["--sim", path]
         harness.PROGRAMS["cleaved"] = PROGRAMS["cleaved"]
         self.agent = harness.Agent(arguments=arguments, env=self.agent_env)
         self.addCleanup(self.agent.close)

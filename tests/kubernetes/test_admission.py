@@ -232,16 +232,18 @@ class Admission(unittest.TestCase):
 
     def test_examples(self):
         """The API server accepts the objects of its own types in examples/kubernetes."""
-        self.cluster.ask("POST", "/api/v1/namespaces", {"metadata": {"name": "team-a"}})
+        for name in ("team-a", "volcano-system"):
+            self.cluster.ask("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
         paths = {"ResourceQuota": QUOTAS, "Job": "/apis/batch/v1/namespaces/team-a/jobs",
                  "PriorityClass": "/apis/scheduling.k8s.io/v1/priorityclasses",
                  "Deployment": "/apis/apps/v1/namespaces/team-a/deployments",
-                 "ConfigMap": "/api/v1/namespaces/kube-system/configmaps",
+                 "ConfigMap": "/api/v1/namespaces/{namespace}/configmaps",
                  "Node": "/api/v1/nodes"}
         seen = set()
         for each in examples.objects():
             if each["apiVersion"].split("/")[0] in ("v1", "apps", "batch", "scheduling.k8s.io"):
-                status, made = self.ask("POST", paths[each["kind"]] + "?dryRun=All", each)
+                path = paths[each["kind"]].format(**each["metadata"])
+                status, made = self.ask("POST", path + "?dryRun=All", each)
                 self.assertEqual(status, 201, (each, made))
                 # Kubernetes 1.20 does not have this member yet.
                 self.assertLessEqual(set(missing(each, made)), {".spec.suspend"})
