@@ -6,15 +6,20 @@ from kubectl to kernels of PoCL.
 usage: test_cluster.py BUILD WORKER [unittest arguments]"""
 import json
 import os
+import ssl
 import time
 import unittest
+import urllib.request
 
 import cluster_case
+import helm
 import measured
 import whole_cluster
 from cluster_case import BUILD, WORKER, ClusterCase
 from node import NAME
 from whole_cluster import SHARE, WholeCluster, wait_until
+
+VIEWER = "clv_viewer_" + "0" * 40
 
 
 class Cluster(ClusterCase):
@@ -132,6 +137,22 @@ class Cluster(ClusterCase):
         self.addCleanup(self.cluster.deploy, "0.1.0")
         self.assertEqual(self.in_agent("cat", "/etc/tag"), "0.1.1")
         self.check_again("before", leases)
+
+    def test_metrics(self):
+        """The agent answers Prometheus with the certificate and the token of Secrets."""
+        for words in (("tls", "tls", f"--cert={self.cluster.path('api.crt')}",
+                       f"--key={self.cluster.path('api.key')}"),
+                      ("generic", "viewer", f"--from-literal=token={VIEWER}")):
+            self.cluster.kubectl("create", "secret", *words, "-n", helm.NAMESPACE)
+        self.cluster.deploy("0.1.0", metrics={"tlsSecret": "tls", "tokenSecret": "viewer"})
+        self.addCleanup(self.cluster.deploy, "0.1.0")
+        (pod,) = self.cluster.our_pods("cleave-node")
+        asked = urllib.request.Request(f"https://{pod['status']['podIP']}:7780/metrics",
+                                       headers={"Authorization": f"Bearer {VIEWER}"})
+        anyone = ssl._create_unverified_context()  # the certificate is the API server's
+        with self.cluster.network, urllib.request.urlopen(asked, timeout=600,
+                                                          context=anyone) as answer:
+            self.assertIn('\ncleave_device_present{device="gpu0"} 1\n', answer.read().decode())
 
     # --- The life of pods ---
 
