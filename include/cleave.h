@@ -270,6 +270,31 @@ int clv_client_tenants(
 int clv_client_project_publish(struct clv_client *client, const char *project,
 	const struct json_t *report, struct clv_client_error *err);
 
+/* Publishes a project of services of the calling process, for programs with a loop of
+ * their own: no call waits, and none starts an agent.  An agent shows the project until
+ * that process ends. */
+struct clv_client_publisher;
+int clv_client_publisher_new(const struct clv_client_options *options,
+	const char *project, struct clv_client_publisher **ret,
+	struct clv_client_error *err);
+/* Accepts NULL; returns NULL. */
+struct clv_client_publisher *clv_client_publisher_free(
+	struct clv_client_publisher *publisher);
+
+/* Begins to send a report, the object ProjectReport of docs/api.md, and gives up what is
+ * under way: its descriptor is closed here, and not before.  For wait_ms the agent keeps
+ * its answer back until a user asks for an action. */
+int clv_client_publisher_begin(struct clv_client_publisher *publisher,
+	const struct json_t *report, uint32_t wait_ms, struct clv_client_error *err);
+/* The descriptor to poll, and the events to poll for, of what was begun; both may be
+ * others after each call. */
+int clv_client_publisher_get_fd(
+	const struct clv_client_publisher *publisher, short *ret_events);
+/* Goes on.  0: *ret is the answer, {"items": [Action]}.  -EINPROGRESS, without *err: to
+ * be called again when the descriptor has the events. */
+int clv_client_publisher_continue(struct clv_client_publisher *publisher,
+	struct json_t **ret, struct clv_client_error *err);
+
 /* One page; its "next" is the after_id of the next page, or null. */
 int clv_client_audit(struct clv_client *client, uint64_t after_id, struct json_t **ret,
 	struct clv_client_error *err);

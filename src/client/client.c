@@ -95,7 +95,7 @@ static int fail_none(const struct clv_locate *where, struct clv_client_error *er
 static int find_socket(const struct clv_locate *where, struct clv_client_error *err)
 {
 	for (unsigned int i = 0; i < where->n_paths; i++) {
-		int r = clv_locate_probe(where->paths[i], err);
+		int r = clv_locate_probe(where->paths[i], CLV_LOCATE_WAIT_MS, err);
 
 		if (r < 0)
 			return r;

@@ -143,10 +143,10 @@ static int fail_connect(const char *path, int errnum, struct clv_client_error *e
 		"the agent on %s cannot be reached: %s", path, strerror(errnum));
 }
 
-int clv_locate_probe(const char *path, struct clv_client_error *err)
+int clv_locate_probe(const char *path, uint32_t wait_ms, struct clv_client_error *err)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	static const struct timeval connect_timeout = {.tv_sec = 1};
+	const struct timeval timeout = {wait_ms / 1000, wait_ms % 1000 * 1000};
 	struct ucred peer;
 	socklen_t n_bytes = sizeof(peer);
 	_cleanup_close_ int fd = -1;
@@ -165,13 +165,13 @@ int clv_locate_probe(const char *path, struct clv_client_error *err)
 			"%s is not a socket: name the agent's with --socket", path);
 	if (!is_trusted(path, st.st_uid))
 		return fail_owner(path, st.st_uid, err);
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	fd = socket(AF_UNIX,
+		SOCK_STREAM | SOCK_CLOEXEC | (wait_ms > 0 ? 0 : SOCK_NONBLOCK), 0);
 	if (fd < 0)
 		return clv_client_fail(err, -errno, "internal",
 			"cannot make a socket: %s", strerror(errno));
 	/* With a full backlog connect() would block without a limit. */
-	setsockopt(
-		fd, SOL_SOCKET, SO_SNDTIMEO, &connect_timeout, sizeof(connect_timeout));
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout));
 	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
 		return fail_connect(path, errno, err);
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &n_bytes) < 0)

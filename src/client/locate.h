@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct clv_client_error;
 struct clv_client_options;
@@ -24,5 +25,7 @@ int clv_locate_list(const struct clv_client_options *options, struct clv_locate 
 	struct clv_client_error *err);
 
 /* Returns 1 if a trusted process listens on the socket, 0 if none listens, or -errno,
- * also for a socket of another user, which is never used. */
-int clv_locate_probe(const char *path, struct clv_client_error *err);
+ * also for a socket of another user, which is never used.  A listener whose queue is full
+ * is waited for: for so long, or (0) not at all. */
+#define CLV_LOCATE_WAIT_MS 1000u
+int clv_locate_probe(const char *path, uint32_t wait_ms, struct clv_client_error *err);

@@ -335,7 +335,7 @@ int clv_start_agent(
 	if (r < 0)
 		return r;
 	for (unsigned int i = 0; i < where->n_paths; i++) {
-		if (clv_locate_probe(where->paths[i], NULL) > 0)
+		if (clv_locate_probe(where->paths[i], CLV_LOCATE_WAIT_MS, NULL) > 0)
 			return 0;
 	}
 

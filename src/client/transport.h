@@ -1,32 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "base/cleanup.h"
-
-#include <stddef.h>
-#include <stdint.h>
+#include "client/exchange.h"
 
 struct clv_client_error;
 
-/* HTTP/1.1 over one Unix socket, with one request at a time on a kept connection.  Used
- * by one thread. */
+/* Requests over one Unix socket, one at a time, that are waited for.  Used by one thread.
+ */
 struct clv_transport;
-
-struct clv_request {
-	const char *method;
-	const char *path; /* with its query */
-	const char *body; /* NULL: none */
-	size_t n_bytes;
-	const char *content_type;
-	const char *idempotency_key; /* idempotency key; "": none */
-	uint32_t timeout_ms;
-};
-
-struct clv_response {
-	long status;
-	char *body; /* NUL-terminated, never NULL on success */
-	size_t n_bytes;
-};
 
 /* interrupt_fd is borrowed; 0 or less: none. */
 int clv_transport_new(const char *socket_path, int interrupt_fd,
@@ -36,3 +17,6 @@ struct clv_transport *clv_transport_free(struct clv_transport *t);
 /* Any HTTP status is success here.  The caller frees ret->body. */
 int clv_transport_request(struct clv_transport *t, const struct clv_request *request,
 	struct clv_response *ret, struct clv_client_error *err);
+
+/* Fills *err for an exchange that failed, a negative errno.  Returns the error of it. */
+int clv_transport_fail(const char *path, int error, struct clv_client_error *err);
