@@ -264,12 +264,6 @@ int clv_client_token_delete(
 int clv_client_tenants(
 	struct clv_client *client, struct json_t **ret, struct clv_client_error *err);
 
-/* Publishes the caller's project of services of this name: the object ProjectReport of
- * docs/api.md.  It is there until the calling process ends.  Does not start an agent, and
- * waits for at most two seconds. */
-int clv_client_project_publish(struct clv_client *client, const char *project,
-	const struct json_t *report, struct clv_client_error *err);
-
 /* Publishes a project of services of the calling process, for programs with a loop of
  * their own: no call waits, and none starts an agent.  An agent shows the project until
  * that process ends. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tokens, tenants, the audit, projects of services, and devices that are taken out of
+/* Tokens, tenants, the audit, and devices that are taken out of
  * service. */
 #include "client/call.h"
 
@@ -7,7 +7,6 @@
 #include <jansson.h>
 
 #define AUDIT_PAGE 1000
-#define PUBLISH_MS 2000u
 
 int clv_client_tokens(
 	struct clv_client *client, json_t **ret, struct clv_client_error *err)
@@ -44,19 +43,6 @@ int clv_client_tenants(
 	struct clv_client *client, json_t **ret, struct clv_client_error *err)
 {
 	return clv_call_get(client, "/v1/tenants", 0, ret, err);
-}
-
-int clv_client_project_publish(struct clv_client *client, const char *project,
-	const json_t *report, struct clv_client_error *err)
-{
-	struct clv_call call = {.method = "PUT",
-		.body = report,
-		.timeout_ms = PUBLISH_MS,
-		.no_resend = true};
-
-	clv_url_path(&call.url, "/v1/projects/");
-	clv_url_segment(&call.url, project);
-	return clv_call(client, &call, NULL, err);
 }
 
 int clv_client_audit(struct clv_client *client, uint64_t after_id, json_t **ret,

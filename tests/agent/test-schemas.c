@@ -3,6 +3,7 @@
 #include "agent/api/object/schemas.h"
 #include "agent/apply/apply-internal.h"
 #include "agent/layout/reapply.h"
+#include "agent/publish/actions.h"
 #include "agent/record/lease-record.h"
 #include "agent/record/scope.h"
 #include "core/device/assignable.h"
@@ -36,6 +37,8 @@ NAMES(advice_name, _CLV_ADVICE_MAX, clv_advice_kind_to_string((enum clv_advice_k
 NAMES(health_name, _CLV_HEALTH_STATE_MAX,
 	clv_health_state_to_string((enum clv_health_state)i))
 NAMES(on_busy_name, _CLV_ON_BUSY_MAX, clv_on_busy_to_string((enum clv_on_busy)i))
+NAMES(action_name, _CLV_ACTION_STATE_MAX,
+	clv_action_state_to_string((enum clv_action_state)i))
 NAMES(operation_name, _STATE_MAX, clv_operation_states[i])
 static const char *wanted_name(int i)
 {
@@ -65,6 +68,9 @@ static const struct {
 	{"Advice", "confidence", confidence_name},
 	{"Health", "state", health_name},
 	{"Operation", "state", operation_name},
+	{"Action", "state", action_name},
+	{"ActionRequest", "do", NULL},
+	{"ActionResult", "state", NULL},
 	{"ShareChange", "change", NULL},
 	{"Plan", "on_busy", on_busy_name},
 	{"WantedDevice", "state", wanted_name},

@@ -2,7 +2,7 @@
 /* Reports of supervisors: what is accepted is accepted again as the agent writes it. */
 #include "fuzz.h"
 
-#include "agent/api/request/request-project.h"
+#include "agent/api/request/request-object.h"
 #include "agent/http/http.h"
 #include "base/error.h"
 
@@ -30,8 +30,8 @@ static void check_report(const json_t *report)
 	check_texts(report);
 	CLV_MUST(text);
 	if (strlen(text) <= CLV_REQUEST_MAX_BYTES)
-		CLV_MUST(
-			clv_request_parse_project(text, strlen(text), &again, NULL) == 0);
+		CLV_MUST(clv_request_parse_object(
+				 "ProjectReport", text, strlen(text), &again, NULL) == 0);
 	json_decref(again);
 	free(text);
 }
@@ -40,7 +40,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
 {
 	struct clv_error err = {0};
 	json_t *report = NULL;
-	int r = clv_request_parse_project((const char *)data, n_bytes, &report, &err);
+	int r = clv_request_parse_object(
+		"ProjectReport", (const char *)data, n_bytes, &report, &err);
 
 	if (r >= 0) {
 		check_report(report);

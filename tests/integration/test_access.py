@@ -35,7 +35,9 @@ MATRIX = {
     "GET /v1/operations/{operation}": ALL, "DELETE /v1/operations/{operation}": ADMIN,
     "GET /metrics": LOOK, "GET /v1/history": ALL, "GET /v1/advice": ALL,
     "POST /v1/backup": ADMIN, "POST /v1/reload": ADMIN,
-    "POST /v1/placements": CHANGE, "GET /v1/projects": ALL, "PUT /v1/projects/{project}": CHANGE,
+    "POST /v1/placements": CHANGE,
+    "GET /v1/projects": ALL, "PUT /v1/projects/{project}": CHANGE,
+    "POST /v1/projects/{project}/actions": CHANGE, "GET /v1/actions/{action}": CHANGE,
     "GET /v1/tenants": ALL, "GET /v1/tokens": ADMIN, "POST /v1/tokens": ADMIN,
     "DELETE /v1/tokens/{token}": ADMIN, "GET /v1/audit": LOOK,
 }
@@ -55,7 +57,7 @@ class AccessCase(WebCase):
 class Scopes(AccessCase):
     def start_asking(self, client, method, path):
         url = path
-        for word in ("{device}", "{lease}", "{operation}", "{project}", "{token}"):
+        for word in ("{action}", "{device}", "{lease}", "{operation}", "{project}", "{token}"):
             url = url.replace(word, "nothing")
         if path == "/v1/events/stream":
             connection = client.open()

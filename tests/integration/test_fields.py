@@ -28,13 +28,13 @@ NAMES = {"AdvicePart": "Part", "AuditEvent": "AuditEntry", "Caller": "WhoAmI", "
          "NewToken": "Token", "NodePartition": "Partition", "Partition": "PartitionOf",
          "Problem": "ProblemDocument", "Process": "LeaseProcess", "ShareRange": "Range",
          "Stage": "OperationStep"}
-INTERFACES = ("Advice", "AdvicePart", "Allowance", "AuditEvent", "AuditWho", "Caller", "Decision", "Device",
-              "DriverProcess", "Engines", "Event", "Health", "History", "Holder", "Lease", "LeaseDevice",
-              "LeftDevice", "MigModel", "MigProfile", "MigState", "NewToken", "Node", "NodeAddress",
-              "NodeDevice", "NodePartition", "Obstacle", "Operation", "Partition", "Plan", "PlanDevice",
-              "PlanShare", "PlanStep", "Problem", "Process", "Profile", "Project", "Replica", "Service",
-              "ShareChange", "ShareRange", "SmLimit", "Stage", "StandingShare", "Tenant", "Version",
-              "VfQuota", "VfState", "VgpuType", "VirtualFunction", "XcpState")
+INTERFACES = ("Action", "Advice", "AdvicePart", "Allowance", "AuditEvent", "AuditWho", "Caller", "Decision",
+              "Device", "DriverProcess", "Engines", "Event", "Health", "History", "Holder", "Lease",
+              "LeaseDevice", "LeftDevice", "MigModel", "MigProfile", "MigState", "NewToken", "Node",
+              "NodeAddress", "NodeDevice", "NodePartition", "Obstacle", "Operation", "Partition", "Plan",
+              "PlanDevice", "PlanShare", "PlanStep", "Problem", "Process", "Profile", "Project", "Replica",
+              "Service", "ShareChange", "ShareRange", "SmLimit", "Stage", "StandingShare", "Tenant",
+              "Version", "VfQuota", "VfState", "VgpuType", "VirtualFunction", "XcpState")
 # Interfaces of no schema of their own: what lists have around their items.
 OTHERS = {"ListOf", "Devices", "LeaseList"}
 ALIASES = {("latency", "normal", "batch"): "LeaseClass", ("admin", "tenant", "viewer"): "Scope",

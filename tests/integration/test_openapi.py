@@ -148,8 +148,13 @@ class Document(ApiCase):
         self.ask("DELETE", url, status=200)
 
     def use_projects(self):
-        self.ask("PUT", "/v1/projects/shop", REPORT, 204)
+        self.ask("PUT", "/v1/projects/shop", REPORT, 200)
         self.ask("GET", "/v1/projects", status=200)
+        asked = self.ask("POST", "/v1/projects/shop/actions",
+                         {"do": "scale", "service": "web", "replicas": 2}, 202).json
+        self.ask("PUT", "/v1/projects/shop", {**REPORT, "results": [
+            {"id": asked["id"], "state": "done", "why": "as asked", "output": ["a line"], "cut": True}]}, 200)
+        self.ask("GET", f"/v1/actions/{asked['id']}", status=200)
 
     def use_the_rest(self):
         for url in ("/healthz", "/readyz", "/openapi.json", "/console/nodes.json",

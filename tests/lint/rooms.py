@@ -120,7 +120,8 @@ SERVICES = (
     ("project", "the folder of a project, and the asking side of its supervisor's socket"),
     ("engine", "what the supervisor calls: podman, leases as its devices, HAProxy"),
     ("supervisor", "replicas, services, what is kept and found again"),
-    ("main", "`cleave-services`: its options, its lock and its end"),
+    ("main", "`cleave-services`: its start, what it publishes at the agent, and the actions that users ask "
+     "for there"),
 )
 ROOMS = {
     "base": ((), "errors, cleanup, log, units, paths, sockets, futexes, time"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What supervisors publish at the agent, for the console.
+"""What supervisors publish at the agent, for the console, and what users ask them for there.
 
 usage: test_published.py CLEAVE CLEAVED GATES [unittest arguments]
 """
@@ -19,6 +19,10 @@ WHY_NOT = bed.why_not()
 SHARE = {"share": 0.25, "memory": "100M"}
 SLEEPS = {"x-omnistrate-capabilities": {
     "autoscaling": {"maxReplicas": 2, "idleMinutesBeforeScalingDown": 2},
+    "serverlessConfiguration": {"enableAutoStop": True}}}
+# It goes to sleep only if it is told to.
+SLEEPS_LATE = {"x-omnistrate-capabilities": {
+    "autoscaling": {"maxReplicas": 2, "idleMinutesBeforeScalingDown": 1000},
     "serverlessConfiguration": {"enableAutoStop": True}}}
 
 
@@ -76,6 +80,151 @@ class Published(Services):
         self.assertEqual((asleep["sleeps"], asleep["wanted"], asleep["replicas"]), (True, 0, []))
         self.who(port)
         self.wait_for("web", "ready")
+
+
+@unittest.skipIf(WHY_NOT, WHY_NOT)
+class Actions(Services):
+    """What the console asks for, at the agent."""
+
+    def ask(self, status=202, **action):
+        answer = request(self.socket, "POST", f"/v1/projects/{self.name}/actions", action)
+        self.assertEqual(answer[0], status, answer)
+        return answer[1]
+
+    def act(self, **action):
+        """The action, once it has ended."""
+        asked = self.ask(**action)
+        return self.wait_until(lambda: self.ended(asked), str(action))
+
+    def ended(self, asked):
+        action = request(self.socket, "GET", f"/v1/actions/{asked['id']}?wait_ms=10000")[1]
+        return action["state"] not in ("waiting", "running") and action
+
+    def assert_act(self, state, why, **action):
+        told = self.act(**action)
+        self.assertEqual(told["state"], state, told)
+        self.assertRegex(told["why"], why)
+        return told
+
+    def scale(self, state, why, replicas, service="web"):
+        return self.assert_act(state, why, do="scale", service=service, replicas=replicas)
+
+    def test_scale(self):
+        self.up(code=75, web=self.service(free_port(), environment={"DEVICE": "1"}, deploy={"replicas": 2},
+                                 **{"x-cleave": {"share": .6, "memory": "100M"}}))
+        # It was ready with one replica, and the other one has no room.
+        self.scale("done", "web has 1 ready replica", 1)
+        self.assertEqual(len(self.ready()), 1)
+        self.assertIn("web: scaled: to 1, by root, through the agent", self.said())
+        self.scale("refused", "web can have 0 to 2 replicas: set deploy.replicas", 3)
+        self.scale("refused", "there is no service 'nothing'", 1, "nothing")
+        self.scale("failed", "no room: ", 2)
+        self.scale("done", "web is off", 0)
+        self.assertEqual((self.containers(), self.status()["web"]["state"]), ([], "off"))
+        self.scale("done", "web has 1 ready replica", 1)
+
+    def test_sleep_and_wake(self):
+        port = free_port()
+        self.up(web=self.service(port, **SLEEPS_LATE),
+                once=self.service(command=["true"], restart="no"))
+        self.scale("done", "web is asleep", 0)
+        self.assertEqual(self.containers(), [f"{self.name}-once-1"])
+        self.scale("done", "web has 1 ready replica", 1)
+        self.assertEqual(len(self.ready()), 1)
+        self.scale("failed", "once does not start again", 1, "once")
+
+    def test_one_that_fails(self):
+        self.up(code=125, web=self.service(free_port(), environment={"FAILS": "1"}))
+        self.scale("failed", "failing: .*exit code 3", 1)
+
+    def test_logs(self):
+        script = ("for i in $(seq 1500); do echo \"line $i\"; done; "
+                  "printf 'a\\tb \\033[31mred\\r\\n'; printf 'end \\303\\251 %s\\n' \"$(seq -s x 300)\"; "
+                  "sleep 1000")
+        self.up(web=self.service(command=["sh", "-c", script.replace("$", "$$")]),
+                quiet=self.service(command=["sleep", "1000"]))
+        name = f"{self.name}-web-1"
+        self.wait_until(lambda: "299x300" in self.engine("logs", name), "its output")
+        told = self.assert_act("done", r"\A\Z", do="logs", replica=name, lines=4)
+        self.assertEqual(told["output"][:3], ["line 1499", "line 1500", "a b ?[31mred"])
+        self.assertRegex(told["output"][3], "\\Aend \u00e9 1x2x3x")
+        self.assertEqual((len(told["output"]), len(told["output"][3].encode()), told["cut"]), (4, 500, False))
+        many = self.assert_act("done", r"\A\Z", do="logs", replica=name, lines=1000)
+        self.assertEqual((len(many["output"]), many["output"][0]), (1000, "line 503"))
+        quiet = self.assert_act("done", r"\A\Z", do="logs", replica=f"{self.name}-quiet-1")
+        self.assertEqual((quiet["output"], quiet["cut"]), ([], False))
+        self.assert_act("refused", "is no replica of", do="logs", replica="another")
+        undo = self.refuse("logs", "Error: out of order")
+        self.assert_act("refused", "podman logs: .*out of order", do="logs", replica=name)
+        undo()
+        # The logs are not shown with the project.
+        self.assertNotIn("line 1500", str(request(self.socket, "GET", "/v1/projects")))
+
+    def test_logs_that_are_large(self):
+        script = "for i in $(seq 999); do printf '%s %s\\n' $i \"$(seq -s \\\\ 100)\"; done; sleep 1000"
+        self.up(web=self.service(command=["sh", "-c", script.replace("$", "$$")]))
+        name = f"{self.name}-web-1"
+        self.wait_until(lambda: "\n999 " in self.engine("logs", name), "its output")
+        told = self.assert_act("done", r"\A\Z", do="logs", replica=name, lines=1000)
+        self.assertTrue(told["cut"])
+        self.assertGreater(len(told["output"]), 50)
+        self.assertEqual([int(line.split()[0]) for line in told["output"]],
+                         list(range(1000 - len(told["output"]), 1000)))
+
+    def test_a_supervisor_that_is_killed(self):
+        """Its successor carries out what it has not told of; nothing is reported as done before."""
+        self.up(web=self.service(free_port(), deploy={"replicas": 2}))
+        self.scale("done", "1 ready replica", 1)
+        undo = self.slow_down("run", "sleep 5")
+        asked = self.ask(do="scale", service="web", replicas=2)
+        self.wait_until(lambda: request(self.socket, "GET", f"/v1/actions/{asked['id']}")[1]["state"] ==
+                        "running", "its begin")
+        first = self.supervisor()
+        os.kill(first, signal.SIGKILL)
+        told = self.wait_until(lambda: self.ended(asked), "its end")
+        self.assertEqual((told["state"], told["why"]),
+                         ("failed", "its supervisor ended and has not said what came of it"))
+        self.assertIn("no supervisor of a project",
+                      self.ask(404, do="scale", service="web", replicas=1)["detail"])
+        undo()
+        self.supervise()
+        self.wait_until(lambda: self.supervisor() not in (None, first), "another supervisor")
+        self.wait_until(lambda: request(self.socket, "GET", "/v1/projects")[1]["items"], "its report")
+        self.scale("done", "web has 2 ready replicas", 2)
+
+    def test_a_supervisor_that_is_stopped(self):
+        self.up(web=self.service(free_port(), deploy={"replicas": 2}))
+        supervisor = self.supervisor()
+        os.kill(supervisor, signal.SIGSTOP)
+        try:
+            # The report that waits at the agent takes one; the supervisor reads that answer later.
+            given = self.ask(do="scale", service="web", replicas=1, expires_in=1)
+            told = self.wait_until(lambda: self.ended(given), "its end")
+            self.assertEqual(told["state"], "expired", told)
+            late = self.ask(do="scale", service="web", replicas=0, expires_in=1)
+            told = self.wait_until(lambda: self.ended(late), "its end")
+            self.assertEqual(told["state"], "expired", told)
+            self.assertIn("nothing was changed", told["why"])
+        finally:
+            os.kill(supervisor, signal.SIGCONT)
+        self.wait_until(lambda: self.ended(given)["state"] == "refused", "the supervisor's word")
+        self.assertIn("too late", self.ended(given)["why"])
+        self.assertEqual(self.status()["web"]["wanted"], 2)
+        self.scale("done", "web has 1 ready replica", 1)
+
+    def test_an_agent_that_does_not_answer(self):
+        """Services go on, and the next agent gets the project without a change."""
+        port = free_port()
+        self.up(web=self.service(port, **SLEEPS))
+        self.wait_until(lambda: self.status()["web"]["state"] == "asleep", "web asleep")
+        os.kill(self.agent.pid, signal.SIGSTOP)
+        try:
+            for _ in range(3):
+                self.who(port)
+                self.wait_until(lambda: self.status()["web"]["state"] == "asleep", "web asleep")
+        finally:
+            os.kill(self.agent.pid, signal.SIGCONT)
+        self.scale("done", "web has 1 ready replica", 1)
 
 
 if __name__ == "__main__":

@@ -118,7 +118,8 @@ static int serve(struct clv_agent *agent, struct clv_error *err)
 	int r = clv_tokens_new(agent, &agent->tokens, err);
 
 	if (r >= 0)
-		r = clv_published_new(agent->event, &agent->published, err);
+		r = clv_published_new(
+			agent->event, agent->notify, &agent->published, err);
 	if (r >= 0)
 		r = clv_http_new(agent, &clv_api_handler, &agent->http, err);
 	if (r >= 0)

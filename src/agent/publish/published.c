@@ -4,6 +4,8 @@
 #include "agent/publish/published.h"
 
 #include "agent/auth/caller.h"
+#include "agent/publish/actions.h"
+#include "agent/record/notify.h"
 #include "base/error.h"
 
 #include <errno.h>
@@ -28,20 +30,33 @@ struct entry {
 
 struct clv_published {
 	sd_event *event;
+	struct clv_notify *notify;
+	struct clv_actions *actions;
 	uint64_t n_numbers;
 	TAILQ_HEAD(, entry) entries; /* by number */
 };
 
-int clv_published_new(sd_event *event, struct clv_published **ret, struct clv_error *err)
+int clv_published_new(sd_event *event, struct clv_notify *notify,
+	struct clv_published **ret, struct clv_error *err)
 {
 	struct clv_published *published = calloc(1, sizeof(*published));
+	int r = published ? clv_actions_new(&published->actions, err)
+			  : clv_error_errno(err, ENOMEM, "cannot start the agent");
 
-	if (!published)
-		return clv_error_errno(err, ENOMEM, "cannot start the agent");
+	if (r < 0) {
+		free(published);
+		return r;
+	}
 	published->event = event;
+	published->notify = notify;
 	TAILQ_INIT(&published->entries);
 	*ret = published;
 	return 0;
+}
+
+struct clv_actions *clv_published_get_actions(const struct clv_published *published)
+{
+	return published->actions;
 }
 
 static void drop(struct entry *entry)
@@ -56,13 +71,22 @@ struct clv_published *clv_published_free(struct clv_published *published)
 {
 	while (published && !TAILQ_EMPTY(&published->entries))
 		drop(TAILQ_FIRST(&published->entries));
+	if (published)
+		clv_actions_free(published->actions);
 	free(published);
 	return NULL;
 }
 
+/* A publisher that is gone takes no action any more. */
 static void on_death(void *userdata)
 {
-	drop(userdata);
+	struct entry *entry = userdata;
+	struct clv_published *published = entry->of;
+	uint64_t number = entry->project.number;
+
+	drop(entry);
+	if (clv_actions_leave(published->actions, number))
+		clv_notify_changed(published->notify, CLV_TOPIC_ACTIONS);
 }
 
 static struct entry *find(
@@ -130,6 +154,8 @@ static int watch(struct entry *entry, const struct clv_peer *peer, int pidfd)
 		close(pidfd);
 		return 0;
 	}
+	if (entry->watch)
+		clv_actions_offer_again(entry->of->actions, entry->project.number);
 	entry->watch = clv_watch_free(entry->watch);
 	entry->publisher = peer->id;
 	return clv_watch_new(entry->of->event, pidfd, on_death, entry, &entry->watch);
@@ -137,7 +163,7 @@ static int watch(struct entry *entry, const struct clv_peer *peer, int pidfd)
 
 int clv_published_put(struct clv_published *published, const struct clv_caller *caller,
 	const struct clv_peer *peer, int pidfd, const char *name, char *text,
-	struct clv_error *err)
+	uint64_t *ret_number, struct clv_error *err)
 {
 	struct entry *entry = find(published, caller->uid, name);
 	int r = entry ? 0 : check_room(published, caller, err);
@@ -154,6 +180,7 @@ int clv_published_put(struct clv_published *published, const struct clv_caller *
 	free(entry->text);
 	entry->text = text;
 	entry->project.text = text;
+	*ret_number = entry->project.number;
 	r = watch(entry, peer, pidfd);
 	if (r >= 0)
 		return 0;
@@ -174,4 +201,36 @@ const struct clv_published_project *clv_published_next(
 			return &entry->project;
 	}
 	return NULL;
+}
+
+const struct clv_published_project *clv_published_find(
+	const struct clv_published *published, const struct clv_caller *caller,
+	const char *tenant, const char *name, struct clv_error *err)
+{
+	const struct entry *entry;
+
+	TAILQ_FOREACH(entry, &published->entries, all)
+	{
+		const struct clv_published_project *project = &entry->project;
+
+		if (strcmp(project->name, name) == 0 &&
+			clv_caller_sees(caller, project->owner) &&
+			(tenant ? strcmp(project->tenant, tenant) == 0
+				: project->owner == caller->uid))
+			return project;
+	}
+	clv_error_set(err, -ENOENT,
+		"no supervisor of a project %s of %s runs on this node: GET /v1/projects "
+		"lists those that run, cleave up starts one",
+		name, tenant ? tenant : caller->subject);
+	return NULL;
+}
+
+bool clv_published_is_name(const char *name)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789-_";
+	size_t n = strlen(name);
+
+	return n > 0 && n < CLV_PUBLISHED_NAME_MAX && strspn(name, letters) == n &&
+	       name[0] != '-' && name[0] != '_';
 }

@@ -3,13 +3,16 @@
 
 #include "agent/os/processes.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include <systemd/sd-event.h>
 
+struct clv_actions;
 struct clv_caller;
 struct clv_error;
+struct clv_notify;
 
 /* Projects of services, as their supervisors describe them for others to see.  The agent
  * starts no service and asks no supervisor: a description is kept in memory, as it was
@@ -28,17 +31,31 @@ struct clv_published_project {
 	const char *text; /* JSON, as it was parsed */
 };
 
-int clv_published_new(sd_event *event, struct clv_published **ret, struct clv_error *err);
+/* Whether the text can be the name of a project. */
+bool clv_published_is_name(const char *name);
+
+int clv_published_new(sd_event *event, struct clv_notify *notify,
+	struct clv_published **ret, struct clv_error *err);
 struct clv_published *clv_published_free(struct clv_published *published);
 
+/* Actions that users ask for from the publishers; borrowed. */
+struct clv_actions *clv_published_get_actions(const struct clv_published *published);
+
 /* Replaces the caller's project of this name by text.  Takes pidfd, of the process that
- * publishes it, and text, also when it fails.  -EBUSY: the caller has too many. */
+ * publishes it, and text, also when it fails.  *ret_number is the number of the project.
+ * -EBUSY: the caller has too many. */
 int clv_published_put(struct clv_published *published, const struct clv_caller *caller,
 	const struct clv_peer *peer, int pidfd, const char *name, char *text,
-	struct clv_error *err);
+	uint64_t *ret_number, struct clv_error *err);
 
 /* The first project with a larger number that the caller may see; NULL: there is none.
  * Borrowed until the next call of put, or until the loop runs. */
 const struct clv_published_project *clv_published_next(
 	const struct clv_published *published, const struct clv_caller *caller,
 	uint64_t number);
+
+/* The project of a tenant, or (NULL) the caller's own, if the caller may see it; borrowed
+ * as above.  NULL with -ENOENT: no process publishes it. */
+const struct clv_published_project *clv_published_find(
+	const struct clv_published *published, const struct clv_caller *caller,
+	const char *tenant, const char *name, struct clv_error *err);

@@ -19,6 +19,7 @@ struct clv_notify;
 #define CLV_TOPIC_DEVICES 4u
 #define CLV_TOPIC_USERS 16u   /* the user database has answered */
 #define CLV_TOPIC_HARDWARE 8u /* a survey was answered, an operation moved */
+#define CLV_TOPIC_ACTIONS 32u /* an action was asked for, or its state has changed */
 
 enum clv_notice_type {
 	CLV_NOTICE_CHANGED,     /* topics: requests that wait for one of them run again */

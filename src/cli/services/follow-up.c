@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "bridge/services/project/control.h"
+#include "bridge/services/project/outcome.h"
 #include "bridge/services/project/project.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/output.h"
@@ -76,71 +77,19 @@ json_int_t clv_last_event(const struct clv_project *project)
 }
 
 /* What all services together are: the worst of them. */
-enum outcome { DONE, WAITS, NO_ROOM, FAILING, FAILED };
-
-static enum outcome outcome_of(const json_t *service)
+static enum clv_outcome worst(const json_t *status)
 {
-	static const struct {
-		const char *state;
-		enum outcome outcome;
-	} states[] = {
-		{"ready", DONE},
-		{"asleep", DONE},
-		{"off", DONE},
-		{"complete", DONE},
-		{"no room", NO_ROOM},
-		{"failing", FAILING},
-		{"failed", FAILED},
-	};
-	const char *state = clv_json_text(service, "state");
-
-	for (size_t i = 0; i < CLV_ARRAY_SIZE(states); i++) {
-		if (strcmp(states[i].state, state) == 0)
-			return states[i].outcome;
-	}
-	return WAITS;
-}
-
-static enum outcome worst(const json_t *status)
-{
-	enum outcome found = DONE;
+	enum clv_outcome found = CLV_OUTCOME_DONE;
 	json_t *service;
 	size_t i;
 
 	json_array_foreach (json_object_get(status, "services"), i, service) {
-		enum outcome its = outcome_of(service);
+		enum clv_outcome its = clv_outcome_of(service);
 
 		if (its > found)
 			found = its;
 	}
 	return found;
-}
-
-/* Whether a replica of any service starts or stops: once it has, another service may have
- * room. */
-static bool is_in_progress(const json_t *status)
-{
-	static const char *const states[] = {
-		"creating", "starting", "draining", "removing"};
-	const json_t *service, *replica;
-	size_t i, j;
-
-	json_array_foreach (json_object_get(status, "services"), i, service) {
-		json_array_foreach (json_object_get(service, "replicas"), j, replica) {
-			for (size_t k = 0; k < CLV_ARRAY_SIZE(states); k++) {
-				if (strcmp(states[k], clv_json_text(replica, "state")) ==
-					0)
-					return true;
-			}
-		}
-	}
-	return false;
-}
-
-/* Whether nothing better is to be expected of the services than what was looked at. */
-static bool is_bad(const json_t *status, enum outcome outcome)
-{
-	return outcome == FAILING || (outcome == NO_ROOM && !is_in_progress(status));
 }
 
 static int report(const struct clv_project *project, const json_t *status, int code)
@@ -151,7 +100,7 @@ static int report(const struct clv_project *project, const json_t *status, int c
 	json_array_foreach (json_object_get(status, "services"), i, service) {
 		bool is_undone = clv_json_flag(service, "undone");
 
-		if (!is_undone && outcome_of(service) == DONE)
+		if (!is_undone && clv_outcome_of(service) == CLV_OUTCOME_DONE)
 			continue;
 		code = clv_cli_fail(code ? code : CLV_EXIT_FAILED, "%s: %s: %s",
 			clv_json_text(service, "name"),
@@ -169,7 +118,7 @@ int clv_follow_up(const struct clv_project *project, json_int_t after)
 	for (;; pause_briefly()) {
 		_cleanup_json_ json_t *status = NULL;
 		struct clv_error err;
-		enum outcome outcome;
+		enum clv_outcome outcome;
 
 		int r = clv_control_ask(project, ask_status(after), &status, &err);
 
@@ -181,12 +130,13 @@ int clv_follow_up(const struct clv_project *project, json_int_t after)
 				project->folder);
 		after = print_new(status, after);
 		outcome = worst(status);
-		n_bad = is_bad(status, outcome) ? n_bad + 1 : 0;
-		if (outcome == DONE)
+		n_bad = clv_outcome_is_bad(status, outcome) ? n_bad + 1 : 0;
+		if (outcome == CLV_OUTCOME_DONE)
 			return report(project, status, CLV_EXIT_OK);
-		if (outcome == FAILED || n_bad > LOOKS_MAX)
+		if (outcome == CLV_OUTCOME_FAILED || n_bad > LOOKS_MAX)
 			return report(project, status,
-				outcome == NO_ROOM ? CLV_EXIT_NO_FIT : CLV_EXIT_FAILED);
+				outcome == CLV_OUTCOME_NO_ROOM ? CLV_EXIT_NO_FIT
+							       : CLV_EXIT_FAILED);
 	}
 }
 

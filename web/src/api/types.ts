@@ -741,6 +741,8 @@ export interface Service {
   requests: number;
   /* it stops without requests */
   sleeps: boolean;
+  /* its use changes the number of replicas */
+  autoscaled: boolean;
   /* why it has this number of replicas */
   why: string;
   /* the last one; empty: none */
@@ -757,6 +759,32 @@ export interface Decision {
   service: string;
   what: string;
   why: string;
+}
+
+export interface Action {
+  id: string;
+  project: string;
+  /* whose project it is */
+  tenant: string;
+  /* who asked for it */
+  by: string;
+  asked_at: string;
+  /* the supervisor takes it before, or never */
+  expires_at: string;
+  /* refused: nothing was changed; failed: it was begun; expired: the supervisor did not take it in time */
+  state: "waiting" | "running" | "done" | "refused" | "failed" | "expired";
+  /* what came of it, once it has ended */
+  why: string;
+  /* of logs: lines, oldest first */
+  output: string[];
+  /* the output lacks lines at its begin */
+  cut: boolean;
+  do: string;
+  /* as it was asked for, as are replicas, replica and lines */
+  service?: string;
+  replicas?: number;
+  replica?: string;
+  lines?: number;
 }
 
 /* The services of a compose file. */

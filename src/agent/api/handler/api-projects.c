@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The routes of projects of services: what their supervisors publish. */
 #include "agent/api/handler/api.h"
-#include "agent/api/request/request-project.h"
+#include "agent/api/request/request-object.h"
 #include "agent/api/show/item-list.h"
+#include "agent/publish/actions.h"
 #include "agent/publish/published.h"
 #include "agent/record/agent.h"
 #include "base/error.h"
@@ -59,7 +60,7 @@ static int check_publisher(
 		return clv_error_set(err, -EINVAL,
 			"a project is published by a process of this node, which keeps "
 			"it there: use the agent's socket");
-	if (!clv_request_is_project(name))
+	if (!clv_published_is_name(name))
 		return clv_error_set(err, -EINVAL,
 			"that is no name of a project: lower-case letters, digits, '_' "
 			"and '-', at most %d of them",
@@ -67,29 +68,72 @@ static int check_publisher(
 	return 0;
 }
 
+/* What the report says of actions is for those who have asked for them, and is not kept
+ * with it. */
+static void take_results(struct clv_request *request, json_t *results)
+{
+	struct clv_actions *actions =
+		clv_published_get_actions(request->agent->published);
+
+	if (clv_actions_settle(actions, request->number, results))
+		clv_notify_changed(request->agent->notify, CLV_TOPIC_ACTIONS);
+	json_decref(results);
+}
+
+static int take_report(
+	struct clv_request *request, const char *name, struct clv_error *err)
+{
+	json_t *report = NULL, *results;
+	struct clv_peer peer;
+	char *text;
+	int pidfd, r = check_publisher(request, name, err);
+
+	if (r >= 0)
+		r = clv_request_parse_object("ProjectReport", request->body,
+			request->n_body_bytes, &report, err);
+	if (r < 0)
+		return r;
+	results = json_incref(json_object_get(report, "results"));
+	json_object_del(report, "results");
+	text = json_dumps(report, CLV_ANSWER_FLAGS);
+	json_decref(report);
+	r = text ? clv_process_of_socket(request->fd, &peer, &pidfd, err)
+		 : clv_error_errno(err, ENOMEM, "cannot keep the project");
+	if (r >= 0)
+		r = clv_published_put(request->agent->published, &request->caller, &peer,
+			pidfd, name, text, &request->number, err);
+	else
+		free(text);
+	if (r >= 0)
+		take_results(request, results);
+	else
+		json_decref(results);
+	return r;
+}
+
 int clv_api_put_project(
 	struct clv_request *request, const char *argument, struct clv_error *err)
 {
-	json_t *report = NULL;
-	struct clv_peer peer;
-	char *text;
-	int pidfd, r = check_publisher(request, argument, err);
+	struct clv_actions *actions =
+		clv_published_get_actions(request->agent->published);
+	const struct clv_action *action = NULL;
+	uint64_t wait_ms = 0;
+	json_t *items;
+	int r = clv_api_get_wait(request, &wait_ms, err);
 
-	if (r >= 0)
-		r = clv_request_parse_project(
-			request->body, request->n_body_bytes, &report, err);
+	if (r >= 0 && request->is_first_run)
+		r = take_report(request, argument, err);
 	if (r < 0)
 		return r;
-	text = json_dumps(report, CLV_ANSWER_FLAGS);
-	json_decref(report);
-	if (!text)
-		return clv_error_errno(err, ENOMEM, "cannot keep the project");
-	r = clv_process_of_socket(request->fd, &peer, &pidfd, err);
-	if (r < 0) {
-		free(text);
-		return r;
+	if (wait_ms > 0 && !request->is_late &&
+		!clv_actions_next(actions, request->number, NULL))
+		return clv_request_wait(request, CLV_TOPIC_ACTIONS, wait_ms);
+	items = json_array();
+	while ((action = clv_actions_next(actions, request->number, action))) {
+		clv_actions_mark_sent(actions, action);
+		json_array_append_new(items, clv_api_show_action(action));
 	}
-	request->status = 204;
-	return clv_published_put(request->agent->published, &request->caller, &peer,
-		pidfd, argument, text, err);
+	request->status = 200;
+	request->answer = clv_api_list(items, 0);
+	return 0;
 }

@@ -42,6 +42,8 @@ CLV_HANDLER(clv_api_get_nodes);
 CLV_HANDLER(clv_api_get_shares);
 CLV_HANDLER(clv_api_get_profiles);
 CLV_HANDLER(clv_api_post_placements);
+CLV_HANDLER(clv_api_get_action);
+CLV_HANDLER(clv_api_post_action);
 CLV_HANDLER(clv_api_get_projects);
 CLV_HANDLER(clv_api_put_project);
 CLV_HANDLER(clv_api_get_openapi);
@@ -54,6 +56,10 @@ CLV_HANDLER(clv_api_whoami);
 /* Reads the parameter wait_ms; 0 without one. */
 int clv_api_get_wait(
 	struct clv_request *request, uint64_t *ret_ms, struct clv_error *err);
+
+/* An action of a publisher, as an object; the caller owns it. */
+struct clv_action;
+json_t *clv_api_show_action(const struct clv_action *action);
 
 /* The parameters of a list: at most `limit` items, of those behind `after`.  `limit`
  * is at most the maximum of a page, because other requests wait meanwhile. */

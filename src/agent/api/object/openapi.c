@@ -32,8 +32,11 @@ static const struct {
 	{"since", "string", "the revision of an earlier answer: only what has changed since"},
 	{"state", "queued|active", "leases in this state"},
 	{"tenant", "string", "leases of this tenant"},
+	{"tenant=owner", "string", "whose project it is; the own one without it"},
 	{"to", "time", "to before this moment"},
 	{"wait_ms", "integer", "wait up to this long for a change"},
+	{"wait_ms=action", "integer", "wait up to this long for an action"},
+	{"wait_ms=end", "integer", "wait up to this long for its end"},
 	{"while", "queued", "wait while the lease is queued"},
 };
 

@@ -423,10 +423,47 @@ static const struct clv_schema_field service[] = {
 	{"in_flight", "integer", "requests or connections"},
 	{"requests", "integer", "since its proxy started"},
 	{"sleeps", "boolean", "it stops without requests"},
+	{"autoscaled", "boolean", "its use changes the number of replicas"},
 	{"why", "string", "why it has this number of replicas"},
 	{"failure", "string", "the last one; empty: none"},
 	{"all_replicas", "integer", "how many it has; replicas may lack the last of many"},
 	{"replicas", "[Replica]", NULL},
+};
+
+/* Of an action: what was asked for, and by it. */
+static const struct clv_schema_field action_request[] = {
+	{"do", "scale|logs", "scale: set the number of replicas; logs: what a replica wrote last"},
+	{"service", "string", "of the project, for scale"},
+	{"replicas", "integer", "for scale; 0: asleep where requests can start the service, else off"},
+	{"replica", "string", "for logs: its name"},
+	{"lines", "integer", "for logs: the last ones, 1000 at most; 200 without it"},
+	{"expires_in", "integer", "seconds in which the supervisor must take it, 300 at most; 30 without it"},
+};
+
+static const struct clv_schema_field action[] = {
+	{"id", "string", NULL},
+	{"project", "string", NULL},
+	{"tenant", "string", "whose project it is"},
+	{"by", "string", "who asked for it"},
+	{"asked_at", "time", NULL},
+	{"expires_at", "time", "the supervisor takes it before, or never"},
+	{"state", "waiting|running|done|refused|failed|expired", "refused: nothing was changed; failed: it was begun; expired: the supervisor did not take it in time"},
+	{"why", "string", "what came of it, once it has ended"},
+	{"output", "[string]", "of logs: lines, oldest first"},
+	{"cut", "boolean", "the output lacks lines at its begin"},
+	{"do", "string", NULL},
+	{"service", "string", "as it was asked for, as are replicas, replica and lines"},
+	{"replicas", "integer", NULL},
+	{"replica", "string", NULL},
+	{"lines", "integer", NULL},
+};
+
+static const struct clv_schema_field action_result[] = {
+	{"id", "string", NULL},
+	{"state", "running|done|refused|failed", NULL},
+	{"why", "string", NULL},
+	{"output", "[string]", "lines"},
+	{"cut", "boolean", NULL},
 };
 
 static const struct clv_schema_field decision[] = {
@@ -437,16 +474,20 @@ static const struct clv_schema_field decision[] = {
 	{"why", "string", NULL},
 };
 
-/* The fields of the report are the last two. */
+/* The fields of the report are the last three; what it says of actions is not shown. */
 static const struct clv_schema_field project[] = {
 	{"number", "integer", NULL},
 	{"name", "string", NULL},
 	{"tenant", "string", "whose services they are"},
 	{"services", "[Service]", NULL},
 	{"decisions", "[Decision]", "of the supervisor, the last ones, oldest first"},
+	{"results", "[ActionResult]", "of actions that the supervisor has taken"},
 };
 
 static const struct clv_schema schemas[] = {
+	{"Action", FIELDS(action), CLV_ARRAY_SIZE(action) - 4},
+	{"ActionRequest", FIELDS(action_request), 1},
+	{"ActionResult", FIELDS(action_result), 3},
 	{"Advice", ALL(advice)},
 	{"AdvicePart", FIELDS(advice_part), 3},
 	{"Allowance", ALL(allowance)},
@@ -494,8 +535,8 @@ static const struct clv_schema schemas[] = {
 	{"Problem", ALL(problem)},
 	{"Process", ALL(process)},
 	{"Profile", ALL(profile)},
-	{"Project", ALL(project)},
-	{"ProjectReport", project + 3, 2, 2},
+	{"Project", project, 5, 5},
+	{"ProjectReport", project + 3, 3, 2},
 	{"Readiness", ALL(readiness)},
 	{"Reason", FIELDS(reason), 0},
 	{"Replica", ALL(replica)},

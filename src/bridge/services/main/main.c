@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cleave-services: the supervisor of a project of services. */
-#include "bridge/services/supervisor/supervisor.h"
-
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
 #include "base/units.h"
+#include "bridge/services/main/publish.h"
+#include "bridge/services/supervisor/supervisor.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -11,7 +11,7 @@ struct clv_project;
  *
  *   status  {"after"}: its pid, the services, and the events with a higher id
  *   reload  reads the kept file again
- *   scale   {"service", "replicas"}
+ *   scale   {"service", "replicas", "by"}: by is who asks, for people
  *   move    {"lease", "device", "check"}: a replica moves to another device; with
  *           "check": true it is only said why it could not
  *   give way {"leases", "for"}: idle replicas stop for a service that has no room

@@ -22,9 +22,10 @@
 
 /* --- Requests --- */
 
-static json_t *set_replicas(struct clv_supervisor *supervisor, const json_t *request)
+json_t *clv_supervisor_scale(struct clv_supervisor *supervisor, const json_t *request)
 {
 	const char *name = json_string_value(json_object_get(request, "service"));
+	const char *by = json_string_value(json_object_get(request, "by"));
 	json_int_t n = json_integer_value(json_object_get(request, "replicas"));
 	struct clv_unit *unit = clv_supervisor_find(supervisor, name ? name : "");
 
@@ -39,7 +40,8 @@ static json_t *set_replicas(struct clv_supervisor *supervisor, const json_t *req
 							: "deploy.replicas");
 	unit->backoff = (struct clv_backoff){0};
 	clv_unit_set(unit, (uint32_t)n, clv_clock_ns());
-	clv_supervisor_say(supervisor, unit, "scaled", "to %d, by cleave scale", (int)n);
+	clv_supervisor_say(supervisor, unit, "scaled", "to %d, by %s", (int)n,
+		by ? by : "cleave scale");
 	clv_supervisor_hurry(supervisor);
 	return json_object();
 }
@@ -97,7 +99,7 @@ static json_t *answer(struct clv_supervisor *supervisor, const char *text, int c
 	} acts[] = {
 		{"status", status},
 		{"reload", reload},
-		{"scale", set_replicas},
+		{"scale", clv_supervisor_scale},
 		{"move", clv_supervisor_move},
 		{"give way", clv_supervisor_give_way, true},
 		{"down", go_down},

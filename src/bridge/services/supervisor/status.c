@@ -125,7 +125,7 @@ static json_t *show_unit(const struct clv_unit *unit)
 		clv_scaler_explain(&unit->scaler, &unit->scaling, why);
 	explain_failure(unit, failure, sizeof(failure));
 	return json_pack("{s:s, s:s, s:i, s:i, s:i, s:i, s:o, s:f, s:I, s:i, s:b, s:b, "
-			 "s:b, s:i, s:f, s:o, s:s, s:s, s:o}",
+			 "s:b, s:b, s:i, s:f, s:o, s:s, s:s, s:o}",
 		"name", unit->service->name, "state", state_of(unit), "wanted",
 		(int)unit->scaler.wanted, "ready", (int)clv_unit_n_serving(unit),
 		"min_replicas", (int)unit->scaling.min_replicas, "max_replicas",
@@ -134,7 +134,8 @@ static json_t *show_unit(const struct clv_unit *unit)
 		(json_int_t)unit->figures.n_requests, "in_flight",
 		(int)unit->figures.n_in_flight, "asleep",
 		unit->scaler.state == CLV_SCALER_ASLEEP, "sleeps", unit->scaling.stops,
-		"undone", unit->is_undone, "spare", (int)n_spare, "idle_seconds",
+		"autoscaled", unit->service->autoscaling.yaml != NULL, "undone",
+		unit->is_undone, "spare", (int)n_spare, "idle_seconds",
 		(double)idle_ns / CLV_NS_PER_S, "move", show_move(&unit->move), "why",
 		waits ? failure : why, "failure", failure, "replicas", replicas);
 }

@@ -17,7 +17,6 @@
  * read again from the engine, the proxy and the agent when it starts; it keeps decisions
  * only, for people. */
 
-struct clv_publisher;
 struct clv_supervisor;
 struct clv_unit;
 
@@ -317,11 +316,6 @@ void clv_unit_recall(struct clv_unit *unit, bool fresh, uint64_t now_ns);
 
 /* Answers on control.sock. */
 int clv_supervisor_listen(struct clv_supervisor *supervisor, struct clv_error *err);
-
-/* --- publish.c --- */
-
-/* Publishes the project at the agent each second, if it has changed, for the console.
- * socket: the agent's, or NULL.  NULL: out of memory. */
-struct clv_publisher *clv_publisher_new(
-	const struct clv_supervisor *supervisor, const char *socket);
-struct clv_publisher *clv_publisher_free(struct clv_publisher *publisher);
+/* {"service", "replicas", "by"}: sets the number; by is for people, and may be missing.
+ * Returns an answer for control.sock. */
+json_t *clv_supervisor_scale(struct clv_supervisor *supervisor, const json_t *request);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reports of supervisors, compared with their schema: a field that it does not have, or
- * one that is missing, a wrong type, and a value out of range are errors.  So consoles
- * and other clients can rely on what they read. */
-#include "agent/api/request/request-project.h"
+/* Objects of requests, compared with their schema: a field that it does not have, or one
+ * that is missing, a wrong type, and a value out of range are errors.  So consoles and
+ * other clients can rely on what they read. */
+#include "agent/api/request/request-object.h"
 
 #include "agent/api/object/schemas.h"
 #include "agent/http/http.h"
-#include "agent/publish/published.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/text.h"
@@ -179,8 +178,8 @@ static int check_object(
 	return r;
 }
 
-int clv_request_parse_project(
-	const char *data, size_t n_bytes, json_t **ret, struct clv_error *err)
+int clv_request_parse_object(const char *schema, const char *data, size_t n_bytes,
+	json_t **ret, struct clv_error *err)
 {
 	json_error_t problem;
 	json_t *root;
@@ -188,8 +187,8 @@ int clv_request_parse_project(
 
 	if (n_bytes > CLV_REQUEST_MAX_BYTES)
 		return clv_error_set(err, -EMSGSIZE,
-			"the body is over %u bytes: leave replicas and decisions out",
-			CLV_REQUEST_MAX_BYTES);
+			"the body is over %u bytes: a %s must be smaller",
+			CLV_REQUEST_MAX_BYTES, schema);
 	root = json_loadb(data, n_bytes, JSON_REJECT_DUPLICATES, &problem);
 	if (!root) {
 		clv_text_make_printable(problem.text);
@@ -197,20 +196,11 @@ int clv_request_parse_project(
 			"the body is not valid JSON (line %d, column %d): %.120s",
 			problem.line, problem.column, problem.text);
 	}
-	r = check_object("ProjectReport", root, err);
+	r = check_object(schema, root, err);
 	if (r < 0) {
 		json_decref(root);
 		return r;
 	}
 	*ret = root;
 	return 0;
-}
-
-bool clv_request_is_project(const char *name)
-{
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789-_";
-	size_t n = strlen(name);
-
-	return n > 0 && n < CLV_PUBLISHED_NAME_MAX && strspn(name, letters) == n &&
-	       name[0] != '-' && name[0] != '_';
 }

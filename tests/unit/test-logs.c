@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What containers write, as lines of bounded length and number. */
+#include "bridge/services/engine/logs.h"
+
+#include "base/text.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct row {
+	const char *output;
+	size_t room;
+	bool is_cut;
+	const char *lines; /* as JSON */
+};
+
+static const struct row rows[] = {
+	{"", 100, false, "[]"},
+	{"a", 100, false, "[\"a\"]"},
+	{"\n", 100, false, "[\"\",\"\"]"},
+	{"a\nb", 100, false, "[\"a\",\"b\"]"},
+	{"a\nb\nc\nd", 100, false, "[\"b\",\"c\",\"d\"]"},
+	{"a\n\nb", 100, false, "[\"a\",\"\",\"b\"]"},
+	{"a\tb\r\nc\rd\r", 100, false, "[\"a b\",\"d\"]"},
+	{"\033[1mbold\x7f", 100, false, "[\"?[1mbold?\"]"},
+	{"\xff\xc3 x", 100, false, "[\"?? x\"]"},
+	/* Each line needs its quotation marks and a comma, and what JSON escapes. */
+	{"first\nsecond\nthird", 17, true, "[\"second\",\"third\"]"},
+	{"first\nsecond\nthird", 16, true, "[\"third\"]"},
+	{"\"\"", 7, false, "[\"\\\"\\\"\"]"},
+	{"\"\"", 6, true, "[]"},
+};
+
+static void test_rows(void **state)
+{
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char *output = strdup(rows[i].output), *text;
+		bool is_cut;
+		json_t *lines = clv_logs_split(output, 3, rows[i].room, &is_cut);
+
+		text = json_dumps(lines, JSON_COMPACT);
+		assert_string_equal(text, rows[i].lines);
+		assert_int_equal(is_cut, rows[i].is_cut);
+		free(text);
+		json_decref(lines);
+		free(output);
+	}
+}
+
+/* At whatever byte a line is cut, it is text. */
+static void test_long_lines(void **state)
+{
+	for (size_t n = 0; n < 4; n++) {
+		char output[2000] = "xxx";
+		const char *line;
+		json_t *lines;
+		bool is_cut;
+
+		output[n] = '\0';
+		while (strlen(output) < 1900)
+			strcat(output, "\xe2\x82\xac");
+		lines = clv_logs_split(output, 3, 1000, &is_cut);
+		line = json_string_value(json_array_get(lines, 0));
+		assert_true(strlen(line) == 500 && clv_text_is_line(line));
+		assert_false(is_cut);
+		json_decref(lines);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_rows),
+		cmocka_unit_test(test_long_lines),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
