@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Projects of services, from the objects of the agent: replicas with their leases, and states
  * in words.  An agent or supervisor of a later version may have states that are not here. */
-import type { Lease, Project, Replica, Service } from "../api/types";
+import type { Action, Lease, Project, Replica, Service } from "../api/types";
 
 export interface ServiceRow {
   project: Project;
@@ -69,4 +69,48 @@ export const toneOf = (state: string): Tone => TONES[state] ?? "plain";
 
 export function stateWords(state: string): string {
   return state.charAt(0).toUpperCase() + state.slice(1);
+}
+
+/* Another number of replicas, as a button. */
+export interface Step {
+  label: string;
+  /* Between the label and the service's name, for screen readers. */
+  of: string;
+  doing: string;
+  replicas: number;
+  isPossible: boolean;
+  /* What a confirmation says. */
+  consequence?: string;
+}
+
+/* Those that may be asked for now.  The use of an autoscaled service raises it to its minimum
+ * again, also from a smaller number. */
+export function stepsOf(service: Service): Step[] {
+  const least = service.autoscaled ? Math.max(1, service.min_replicas) : 1;
+  const { wanted, sleeps } = service;
+
+  if (service.state === "complete" || service.state === "removed") return [];
+  if (wanted === 0)
+    return [{ label: sleeps ? "Wake" : "Start", of: "", doing: sleeps ? "waking" : "starting",
+      replicas: least, isPossible: service.max_replicas > 0 }];
+  return [
+    { label: "−1", of: "replica of", doing: `to ${wanted - 1}`, replicas: wanted - 1,
+      isPossible: wanted > least },
+    { label: "+1", of: "replica of", doing: `to ${wanted + 1}`, replicas: wanted + 1,
+      isPossible: wanted < service.max_replicas },
+    sleeps ? { label: "Sleep", of: "", doing: "going to sleep", replicas: 0, isPossible: true }
+      : { label: "Stop", of: "", doing: "stopping", replicas: 0, isPossible: true,
+        consequence: "Its requests are answered 503 until it is started again." },
+  ];
+}
+
+export function hasActionEnded(action: Action): boolean {
+  return action.state !== "waiting" && action.state !== "running";
+}
+
+const ENDS: Record<string, string> = { refused: "Refused: ", expired: "Not done: ", failed: "Failed: " };
+
+/* What came of an action, as a sentence. */
+export function actionText(action: Action): string {
+  return `${ENDS[action.state] ?? ""}${action.why}.`;
 }

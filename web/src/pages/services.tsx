@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Services of compose files: their state and load, their replicas in devices, and what their
- * supervisors decided.  The supervisors publish this; cleave up and its neighbours change it. */
+ * supervisors decided.  The supervisors publish this, and take actions. */
+import { useState } from "preact/hooks";
 import { pace } from "../api/session";
 import type { Decision, Lease, Project } from "../api/types";
 import { clock, count, percent } from "../lib/format";
@@ -10,11 +11,12 @@ import {
 } from "../lib/services";
 import { Badge } from "../ui/badge";
 import { Meter } from "../ui/bar";
-import { href, useData, useResource, useSession } from "../ui/hooks";
+import { href, useData, useMayChange, useResource, useSession } from "../ui/hooks";
 import type { IconName } from "../ui/icons";
 import { Page, Section } from "../ui/page";
 import { Loaded, Note } from "../ui/states";
 import { type Column, Table } from "../ui/table";
+import { logsColumn, LogsDialog, STEPS } from "./service-actions";
 
 const ICONS: Record<Tone, IconName> = {
   good: "ok", accent: "wait", warn: "warn", bad: "stop", plain: "info",
@@ -108,16 +110,21 @@ function Body({ project }: { project: Project }) {
   const leases = useData(useSession().leases, NO_LEASES);
   const replicas = replicasOf(project, leases);
   const left = leftOut(project);
+  const mayChange = useMayChange();
+  /* Open also when the replica has ended. */
+  const [read, setRead] = useState("");
 
   return (
     <>
       <Section title={count(project.services.length, "service")}>
-        <Table caption="Services" columns={SERVICE} rows={rowsOf([project])}
+        <Table caption="Services" columns={mayChange ? [...SERVICE, STEPS] : SERVICE}
+          rows={rowsOf([project])}
           keyOf={(row) => row.service.name} />
       </Section>
       <Section title={count(replicas.length + left, "replica")}>
         {replicas.length === 0 ? <p class="quiet-line">No replica runs.</p>
-          : <Table caption="Replicas in their devices" columns={REPLICA} rows={replicas}
+          : <Table caption="Replicas in their devices" rows={replicas}
+            columns={mayChange ? [...REPLICA, logsColumn(setRead)] : REPLICA}
             keyOf={(row) => row.replica.name} />}
         {left > 0 && <p class="hint">{count(left, "replica is", "replicas are")} not shown.</p>}
       </Section>
@@ -125,6 +132,7 @@ function Body({ project }: { project: Project }) {
         <Table caption="Decisions of the supervisor" columns={DECISION}
           rows={[...project.decisions].reverse()} keyOf={(row) => row.id} />
       </Section>
+      {read && <LogsDialog project={project} replica={read} onClose={() => setRead("")} />}
     </>
   );
 }
@@ -151,6 +159,8 @@ export function ProjectPage({ name }: { name: string }) {
 export function Services() {
   const session = useSession();
   const state = useProjects();
+  const mayChange = useMayChange();
+  const columns = [SERVICE[0]!, PROJECT, ...SERVICE.slice(1), ...(mayChange ? [STEPS] : [])];
 
   return (
     <Page title="Services">
@@ -159,7 +169,7 @@ export function Services() {
           ? <Note icon="services" title="No services">
             <p>On the server: <code>cleave up</code> starts those of a compose file.</p>
           </Note>
-          : <Table caption="Services" columns={[SERVICE[0]!, PROJECT, ...SERVICE.slice(1)]}
+          : <Table caption="Services" columns={columns}
             rows={rowsOf(projects)} keyOf={(row) => `${projectKey(row.project)}/${row.service.name}`} />}
       </Loaded>
     </Page>

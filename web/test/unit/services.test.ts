@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Lease, Project, Replica, Service } from "../../src/api/types";
+import type { Action, Lease, Project, Replica, Service } from "../../src/api/types";
 import {
-  findProject, leftOut, projectKey, reasonOf, replicasOf, replicasText, rowsOf, stateWords, toneOf,
+  actionText, findProject, hasActionEnded, leftOut, projectKey, reasonOf, replicasOf, replicasText,
+  rowsOf, stateWords, stepsOf, toneOf,
 } from "../../src/lib/services";
 
 const replica = (name: string, lease = true) => ({ name, lease, state: "ready" }) as Replica;
@@ -45,4 +46,26 @@ test("a failing service says its failure, and an unknown state is shown as it is
   assert.equal(reasonOf(service("x", { state: "no room" })), "steady");
   assert.deepEqual([toneOf("failed"), toneOf("frozen")], ["bad", "plain"]);
   assert.equal(stateWords("no room"), "No room");
+});
+
+test("the steps of a service are within its bounds, and none where it does not start again", () => {
+  const steps = (more: Partial<Service>) => stepsOf(service("x", { max_replicas: 3, ...more }))
+    .map((each) => `${each.label} ${each.replicas}${each.isPossible ? "" : " not"}`);
+
+  assert.deepEqual(steps({ wanted: 2 }), ["−1 1", "+1 3", "Stop 0"]);
+  assert.deepEqual(steps({ wanted: 1 }), ["−1 0 not", "+1 2", "Stop 0"]);
+  assert.deepEqual(steps({ wanted: 3, sleeps: true }), ["−1 2", "+1 4 not", "Sleep 0"]);
+  assert.deepEqual(steps({ wanted: 2, min_replicas: 2, autoscaled: true }), ["−1 1 not", "+1 3", "Stop 0"]);
+  assert.deepEqual(steps({ wanted: 0, min_replicas: 2, autoscaled: true, sleeps: true }), ["Wake 2"]);
+  assert.deepEqual(steps({ wanted: 0, min_replicas: 0 }), ["Start 1"]);
+  assert.deepEqual(steps({ state: "complete", wanted: 1 }), []);
+});
+
+test("what came of an action is said as the supervisor said it", () => {
+  const action = (state: string) => ({ state, why: "web is asleep" }) as Action;
+
+  assert.deepEqual(["done", "refused", "failed", "expired"].map((state) => actionText(action(state))),
+    ["web is asleep.", "Refused: web is asleep.", "Failed: web is asleep.", "Not done: web is asleep."]);
+  assert.deepEqual(["waiting", "running", "done", "expired"].map((state) => hasActionEnded(action(state))),
+    [false, false, true, true]);
 });
