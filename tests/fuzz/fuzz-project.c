@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reports of supervisors: what is accepted is accepted again as the agent writes it. */
+/* Reports of supervisors, and actions that users ask for: what is accepted is accepted
+ * again as the agent writes it. */
 #include "fuzz.h"
 
 #include "agent/api/request/request-object.h"
@@ -20,36 +21,43 @@ static void check_texts(const json_t *value)
 		check_texts(member);
 }
 
-static void check_report(const json_t *report)
+static void check_accepted(const char *schema, const json_t *value)
 {
-	char *text = json_dumps(report, CLV_ANSWER_FLAGS);
+	char *text = json_dumps(value, CLV_ANSWER_FLAGS);
 	json_t *again = NULL;
 
-	CLV_MUST(json_is_array(json_object_get(report, "services")));
-	CLV_MUST(json_is_array(json_object_get(report, "decisions")));
-	check_texts(report);
+	check_texts(value);
 	CLV_MUST(text);
 	if (strlen(text) <= CLV_REQUEST_MAX_BYTES)
 		CLV_MUST(clv_request_parse_object(
-				 "ProjectReport", text, strlen(text), &again, NULL) == 0);
+				 schema, text, strlen(text), &again, NULL) == 0);
 	json_decref(again);
 	free(text);
 }
 
+static void check_refused(int r, const struct clv_error *err)
+{
+	CLV_MUST(err->code == r && err->msg[0] != '\0');
+	for (const char *p = err->msg; *p; p++)
+		CLV_MUST((unsigned char)*p >= ' ');
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes)
 {
-	struct clv_error err = {0};
-	json_t *report = NULL;
-	int r = clv_request_parse_object(
-		"ProjectReport", (const char *)data, n_bytes, &report, &err);
+	static const char *const schemas[] = {"ProjectReport", "ActionRequest"};
 
-	if (r >= 0) {
-		check_report(report);
-		json_decref(report);
-		return 0;
+	for (size_t i = 0; i < sizeof(schemas) / sizeof(schemas[0]); i++) {
+		struct clv_error err = {0};
+		json_t *value = NULL;
+		int r = clv_request_parse_object(
+			schemas[i], (const char *)data, n_bytes, &value, &err);
+
+		if (r >= 0)
+			check_accepted(schemas[i], value);
+		else
+			check_refused(r, &err);
+		CLV_MUST((r >= 0) == (value != NULL));
+		json_decref(value);
 	}
-	CLV_MUST(err.code == r && err.msg[0] != '\0' && !report);
-	for (const char *p = err.msg; *p; p++)
-		CLV_MUST((unsigned char)*p >= ' ');
 	return 0;
 }
