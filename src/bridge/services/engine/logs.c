@@ -15,12 +15,13 @@
 #define LINE_MAX_BYTES 500u
 #define READ_MAX_BYTES 60000u
 #define TIMED_OUT 124
+#define WAS_KILLED 137 /* it did not end then */
 
 /* The last line is the exit code of the engine.  $1: the container, $2: how many lines,
  * $3: how many bytes. */
 static const char script[] =
-	"{ timeout 20 podman logs --tail=\"$2\" \"$1\" 2>&1; printf '\\n%d' \"$?\"; } | "
-	"tr -d '\\000' | tail -c \"$3\"";
+	"{ timeout --kill-after=5 20 podman logs --tail=\"$2\" \"$1\" 2>&1; "
+	"printf '\\n%d' \"$?\"; } | tr -d '\\000' | tail -c \"$3\"";
 
 struct clv_logs {
 	struct clv_job *job;
@@ -123,7 +124,7 @@ static void on_job(void *userdata, int code, const char *output, const char *why
 	}
 	if (!from)
 		snprintf(reason, sizeof(reason), "out of memory");
-	else if (code == TIMED_OUT)
+	else if (code == TIMED_OUT || code == WAS_KILLED)
 		snprintf(reason, sizeof(reason), "podman did not answer within 20 s");
 	else if (code != 0)
 		snprintf(reason, sizeof(reason), "podman logs: %.250s",
