@@ -9,6 +9,7 @@ import os
 import re
 import resource
 import select
+import signal
 import socket
 import sqlite3
 import subprocess
@@ -150,6 +151,21 @@ class Bodies(HostileCase):
         for s in quiet:
             s.close()
         self.assertTrue(wait_until(lambda: self.descriptors() < 60))
+
+    def test_half_a_request_and_its_end(self):
+        """An end that came together with data is seen long before the time for a request is over."""
+        half = b"POST /v1/plan HTTP/1.1\r\nHost: x\r\nContent-Length: 60\r\n\r\nx"
+        for tcp in (False, True):
+            with self.subTest(tcp=tcp), self.open(tcp) as slow, self.open(tcp) as ended:
+                slow.sendall(half)  # its time is over first
+                os.kill(self.agent.process.pid, signal.SIGSTOP)
+                ended.sendall(half)
+                ended.shutdown(socket.SHUT_WR)
+                os.kill(self.agent.process.pid, signal.SIGCONT)
+                ready = select.select([slow, ended], [], [], 2 * PATIENCE_S)[0]
+                self.assertEqual(ready, [ended])
+                self.assertEqual(ended.recv(1), b"")
+        self.assert_well(within=PATIENCE_S)
 
 
 class Slow(HostileCase):

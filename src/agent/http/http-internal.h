@@ -58,6 +58,7 @@ struct clv_http_peer {
 				   struct clv_agent */
 	uid_t counted_as;       /* the account, or a number for address or token */
 	bool is_counted;
+	bool has_ended;          /* the last sweep saw the end of what the client sends */
 	bool is_trusted;         /* over the network: has presented a valid token */
 	const char *version_at;  /* where the version of the current request begins */
 	bool has_cut_parameters; /* of the current request */

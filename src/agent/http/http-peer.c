@@ -53,6 +53,18 @@ struct clv_http_peers {
 
 static bool recount(struct clv_http_peer *peer);
 
+/* Whether the client has sent the last of what it sends, at two sweeps in turn: at the
+ * first a complete request may not be handled yet.  libmicrohttpd 0.9.75 does not see an
+ * end that comes together with data, and would keep half a request. */
+static bool has_ended(struct clv_http_peer *peer)
+{
+	bool had_ended = peer->has_ended;
+	char byte;
+
+	peer->has_ended = recv(peer->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+	return had_ended && peer->has_ended;
+}
+
 static int on_sweep(sd_event_source *source, uint64_t now_us, void *userdata)
 {
 	struct clv_http_peers *peers = userdata;
@@ -61,7 +73,8 @@ static int on_sweep(sd_event_source *source, uint64_t now_us, void *userdata)
 
 	TAILQ_FOREACH(peer, &peers->all, entry)
 	{
-		if (peer->since_ns > 0 && now_ns - peer->since_ns > REQUEST_MAX_NS)
+		if (peer->since_ns > 0 &&
+			(now_ns - peer->since_ns > REQUEST_MAX_NS || has_ended(peer)))
 			shutdown(peer->fd, SHUT_RDWR);
 		else
 			recount(peer);
