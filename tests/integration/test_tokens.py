@@ -139,7 +139,8 @@ class Tokens(TcpCase):
         good = "Authorization: Bearer " + secret
         _, name, rest = secret.split("_")
         other = self.token("admin").split("_")
-        for line in (good, good.replace("Bearer", "bearer"), good.replace("Auth", "aUTH")):
+        for line in (good, good.replace("Bearer", "bearer"), good.replace("Auth", "aUTH"),
+                     good.replace("Bearer ", "BEARER   "), good + " ", good + "\t  \t"):
             self.assertEqual(self.status(line), 200, line)
         for text in (secret[:-1], secret + "0", secret.upper(), secret[4:], rest, "",
                      "clv_" + name, "clv_" + name + "_", "clv__" + rest, "clv_" + "0" * 12 + "_" +

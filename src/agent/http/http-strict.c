@@ -56,6 +56,18 @@ static bool has_control(const char *text)
 	return false;
 }
 
+/* RFC 9110, 5.5: blanks at the end are not part of a value.  libmicrohttpd before 1.0
+ * leaves them there. */
+static void cut_blanks(const char *text)
+{
+	size_t n = strlen(text);
+
+	while (n > 0 && (text[n - 1] == ' ' || text[n - 1] == '\t'))
+		n--;
+	if (text[n] != '\0')
+		*(char *)(uintptr_t)(text + n) = '\0';
+}
+
 /* The headers that the framing depends on. */
 static void count(struct walk *walk, const char *name, const char *value)
 {
@@ -84,6 +96,7 @@ static enum MHD_Result check_header(
 	if (walk->fault)
 		return MHD_NO;
 	walk->next = text + strlen(text) + LINE_END_BYTES;
+	cut_blanks(text);
 	count(walk, name, text);
 	return MHD_YES;
 }

@@ -63,10 +63,13 @@ bool clv_wire_split_bearer(
 	const char *header, char *id, size_t id_bytes, const char **ret_secret)
 {
 	static const char prefix[] = CLV_TOKEN_PREFIX;
-	const char *text = header + sizeof(BEARER) - 1, *under;
+	const char *text, *under;
 
-	if (strncasecmp(header, BEARER, sizeof(BEARER) - 1) != 0 ||
-		strncmp(text, prefix, sizeof(prefix) - 1) != 0)
+	if (strncasecmp(header, BEARER, sizeof(BEARER) - 1) != 0)
+		return false;
+	text = header + strlen(BEARER);
+	text += strspn(text, " ");
+	if (strncmp(text, prefix, sizeof(prefix) - 1) != 0)
 		return false;
 	text += sizeof(prefix) - 1;
 	under = strchr(text, '_');
