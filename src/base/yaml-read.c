@@ -131,8 +131,11 @@ int clv_yaml_read_text(
 {
 	const char *text = clv_yaml_text(value);
 
-	if (clv_yaml_kind(value) != CLV_YAML_TEXT || text[0] == '\0')
+	if (clv_yaml_kind(value) != CLV_YAML_TEXT)
 		return clv_yaml_fail(value, err, -EINVAL, "a text is expected here");
+	if (text[0] == '\0')
+		return clv_yaml_fail(value, err, -EINVAL,
+			"a text is expected here: this one is empty");
 	if (strlen(text) >= ret_bytes)
 		return clv_yaml_fail(value, err, -ERANGE,
 			"this text has %zu bytes: at most %zu", strlen(text),

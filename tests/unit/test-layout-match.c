@@ -75,6 +75,7 @@ static void test_match(void **state)
 		{ "- select: {name: gpu3}",                     "...0....." },
 		{ "- select: {name: [gpu3, spare]}",            "...0....0" },
 		{ "- select: {uuid: GPU-abc}",                  "........0" },
+		{ "- select: {uuid: gpu-ABC}",                  "........0" },
 		{ "- select: {name: GPU-abc}",                  "........0" },
 		{ "- select: {pci: '0000:3b:00.0'}",            "..0......" },
 		/* a device must match each key */

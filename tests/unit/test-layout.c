@@ -445,7 +445,7 @@ static const struct bad bad_layouts[] = {
 	{ SELECT("{name: []}"),       -EINVAL, "l.yaml:3:18: " EMPTY },
 	{ SELECT("{uuid: []}"),       -EINVAL, "l.yaml:3:18: " EMPTY },
 	{ SELECT("{pci: []}"),        -EINVAL, "l.yaml:3:17: " EMPTY },
-	{ SELECT("{name: ''}"),       -EINVAL, "l.yaml:3:18: a text is expected here" },
+	{ SELECT("{name: ''}"),       -EINVAL, "l.yaml:3:18: a text is expected here: this one is empty" },
 	{ SELECT("{name: [a, [b]]}"), -EINVAL, "l.yaml:3:22: a text is expected here" },
 	{ SELECT("{model: ~}"),       -EINVAL, "l.yaml:3:19: a text is expected here" },
 	{ SELECT("{vendor: arm}"),    -EINVAL, "l.yaml:3:20: 'arm' is none of nvidia, amd, intel, "
@@ -461,7 +461,7 @@ static const struct bad bad_layouts[] = {
 	{ RULE("partitions: [{count: 2}]"), -EINVAL,
 		"l.yaml:4:16: the key 'profile' is missing" },
 	{ RULE("partitions: [{profile: ''}]"), -EINVAL,
-		"l.yaml:4:26: a text is expected here" },
+		"l.yaml:4:26: a text is expected here: this one is empty" },
 	{ RULE("partitions: [{profile: 1234567890123456789012345678901234567890}]"), -ERANGE,
 		"l.yaml:4:26: this text has 40 bytes: at most 39" },
 	{ PARTITION("cuont: 2"),      -EINVAL,

@@ -410,7 +410,7 @@ static const struct bad bad_samples[] = {
 		"name, number, any-number, flag, choice, items" },
 	/* texts */
 	{ "name:\n",          -EINVAL, "f.yaml:1:6: a text is expected here" },
-	{ "name: ''\n",       -EINVAL, "f.yaml:1:7: a text is expected here" },
+	{ "name: ''\n",       -EINVAL, "f.yaml:1:7: a text is expected here: this one is empty" },
 	{ "name: [a]\n",      -EINVAL, "f.yaml:1:7: a text is expected here" },
 	{ "name: {a: b}\n",   -EINVAL, "f.yaml:1:7: a text is expected here" },
 	{ "name: ~\n",        -EINVAL, "f.yaml:1:7: a text is expected here" },

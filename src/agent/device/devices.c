@@ -24,6 +24,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define MAX_DEVICES 16384u /* with partitions; they are never freed */
 /* Drivers that showed no device are asked again after this time. */
@@ -106,7 +107,7 @@ struct clv_agent_device *clv_devices_find(
 
 		if ((!found || (device->is_present && !found->is_present)) &&
 			(strcmp(device->info.name, name) == 0 ||
-				strcmp(device->info.uuid, name) == 0))
+				strcasecmp(device->info.uuid, name) == 0))
 			found = device;
 	}
 	return found;

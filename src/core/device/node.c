@@ -73,7 +73,7 @@ struct clv_node_device *clv_node_find(const struct clv_node *node, const char *n
 		struct clv_node_device *device = &node->devices[i];
 
 		if (strcmp(device->info.name, name) == 0 ||
-			strcmp(device->info.uuid, name) == 0 ||
+			strcasecmp(device->info.uuid, name) == 0 ||
 			strcasecmp(device->pci_address, name) == 0)
 			return device;
 	}

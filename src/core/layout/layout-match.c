@@ -16,7 +16,7 @@
 static bool is_called(const struct clv_node_device *device, const char *name)
 {
 	return strcmp(name, device->info.name) == 0 ||
-	       strcmp(name, device->info.uuid) == 0 ||
+	       strcasecmp(name, device->info.uuid) == 0 ||
 	       strcasecmp(name, device->pci_address) == 0;
 }
 
