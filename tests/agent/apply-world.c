@@ -7,6 +7,7 @@
 
 #include "agent/apply/apply-internal.h"
 #include "agent/apply/apply.h"
+#include "agent/http/problem.h"
 #include "agent/layout/reapply.h"
 #include "agent/store/state.h"
 #include "base/error.h"
@@ -135,7 +136,7 @@ static void cancel(void)
 	bool is_at_work = last()->state == RUNNING || last()->state == ROLLING_BACK;
 
 	assert_int_equal(clv_apply_cancel(world.agent.apply, last(), NULL),
-		is_at_work ? -EBUSY : 0);
+		is_at_work ? -CLV_E_IN_USE : 0);
 }
 
 static void set_disk(bool is_full)

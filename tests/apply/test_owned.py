@@ -129,6 +129,25 @@ class Waits(OwnedCase):
         self.assertEqual(self.names(agent), ["gpu0/1g.5gb@2"])
 
 
+    def test_a_gpu_is_lost_meanwhile(self):
+        """The operation says which one is missing, and no longer what was in its way."""
+        world = self.world("gpu A100-40GB mig=on")
+        agent = self.start(world)
+        agent.done(layout(small(0, 0)))
+        world.put("processes", f"{os.getpid()} 0 {self.instance(world, 0, 0)} 0 4096")
+        operation = agent.apply(layout(small(0, 4)), "name=test.yaml&on_busy=wait")
+        path = f"/v1/operations/{operation['id']}"
+        self.assertTrue(self.now(agent, operation, "waiting")["obstacles"])
+        world.control("lose", "0")
+        self.assertTrue(wait_until(lambda: agent.get(path)["error"]), agent.get(path))
+        operation = agent.get(path)
+        self.assertEqual((operation["state"], operation["obstacles"]), ("waiting", []))
+        self.one_line(operation["error"]["detail"], "gpu0 (GPU-", "is gone, or its driver does not show it")
+        world.put("processes", "")
+        world.control("find", "0")
+        self.ends(agent.wait(operation), "done")
+
+
 class Back(OwnedCase):
     def test_device_by_device(self):
         """A process on one device does not keep the other from being put back."""

@@ -3,8 +3,10 @@
 #include "agent/apply/apply-back.h"
 
 #include "agent/apply/apply-internal.h"
+#include "agent/device/devices.h"
 #include "agent/http/problem.h"
 #include "agent/identity/names.h"
+#include "agent/lease/machine.h"
 #include "agent/ledger/holders.h"
 #include "agent/os/json-fields.h"
 #include "agent/record/agent.h"
@@ -24,17 +26,24 @@ static bool can_be_divided(const struct clv_node_device *device)
 				 device->vf.is_capable || device->cores.is_capable);
 }
 
-bool clv_back_shows_all(const struct clv_node *node, const struct clv_layout *layout)
+/* The first device of the layout that no driver shows; NULL: there is none. */
+static const char *find_missing(
+	const struct clv_node *node, const struct clv_layout *layout)
 {
 	for (size_t i = 0; i < layout->n_rules; i++) {
 		const struct clv_selector *select = &layout->rules[i].select;
 
 		for (size_t j = 0; j < select->n_names; j++) {
 			if (!can_be_divided(clv_node_find(node, select->names[j])))
-				return false;
+				return select->names[j];
 		}
 	}
-	return true;
+	return NULL;
+}
+
+bool clv_back_shows_all(const struct clv_node *node, const struct clv_layout *layout)
+{
+	return !find_missing(node, layout);
 }
 
 struct of {
@@ -266,6 +275,21 @@ static const char *name_of(const struct clv_operation *op, const char *uuid)
 	const char *name = clv_names_find(op->apply->agent->names, uuid);
 
 	return name ? name : uuid;
+}
+
+bool clv_back_explain_missing(const struct clv_operation *op, const struct clv_node *node,
+	struct clv_error *err)
+{
+	const char *uuid = find_missing(node, &op->layout);
+	const struct clv_agent_device *device =
+		uuid ? clv_devices_find(op->apply->agent->devices, uuid) : NULL;
+
+	if (uuid && (!device || clv_machine_check(device, err) >= 0))
+		clv_error_set(err, -ENODEV,
+			"%s (%s) is gone, or its driver does not show it: see the "
+			"kernel's log",
+			name_of(op, uuid), uuid);
+	return uuid != NULL;
 }
 
 /* The steps that would restore the device, after all other steps are done. */

@@ -23,6 +23,9 @@ int clv_back_plan(struct clv_operation *op, const struct clv_node *node,
 	struct clv_plan *ret, struct clv_error *err);
 /* Whether the node shows all devices of the resolved layout, read completely. */
 bool clv_back_shows_all(const struct clv_node *node, const struct clv_layout *layout);
+/* If it does not: says in *err which device is missing, and returns true. */
+bool clv_back_explain_missing(const struct clv_operation *op, const struct clv_node *node,
+	struct clv_error *err);
 /* Excludes a device whose step has failed, and the devices that change with it, from the
  * roll-back: adds them to op->left.  False: the device was excluded already. */
 bool clv_back_leave(

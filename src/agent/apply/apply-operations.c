@@ -3,6 +3,7 @@
 #include "agent/apply/apply-back.h"
 #include "agent/apply/apply-internal.h"
 #include "agent/device/hardware.h"
+#include "agent/http/problem.h"
 #include "agent/ledger/holders.h"
 #include "agent/record/agent.h"
 #include "agent/store/state.h"
@@ -136,7 +137,7 @@ int clv_apply_cancel(
 	struct clv_error why = {0};
 
 	if (op->state == RUNNING || op->state == ROLLING_BACK)
-		return clv_error_set(err, -EBUSY,
+		return clv_error_set(err, -CLV_E_IN_USE,
 			"%s is running and cannot be cancelled: it ends by itself, done "
 			"or rolled back",
 			op->id);

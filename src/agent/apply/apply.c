@@ -357,11 +357,17 @@ static int make_plan(struct clv_operation *op, const struct clv_node *node,
 	return r;
 }
 
-/* Whether a resumed operation may find its devices later. */
-static bool may_find_more(const struct clv_operation *op, const struct clv_node *node)
+/* Whether a resumed operation, or one that waits, may find its devices later.  Then *why
+ * is that they are missing, and what was in its way is not. */
+static bool may_find_more(
+	struct clv_operation *op, const struct clv_node *node, struct clv_error *why)
 {
-	return op->state != ROLLING_BACK && !is_new(op) &&
-	       (!op->target || !clv_back_shows_all(node, &op->layout));
+	if (op->state == ROLLING_BACK || is_new(op) ||
+		(op->target && !clv_back_explain_missing(op, node, why)))
+		return false;
+	json_decref(op->obstacles);
+	op->obstacles = NULL;
+	return true;
 }
 
 /* A driver that is reloaded, or a hive, can extend the plan to devices of another
@@ -391,8 +397,10 @@ static void plan_now(struct clv_operation *op)
 	struct clv_error err = {0};
 
 	if (make_plan(op, node, &plan, &err) < 0) {
+		bool may_try_again = may_find_more(op, node, &err);
+
 		clv_node_add_problems(node, &err);
-		if (!may_find_more(op, node) || !try_again(op, &err))
+		if (!may_try_again || !try_again(op, &err))
 			fail_with_layout(op, &err);
 	} else if (leaves_too_early(op, n_left))
 		op->n_left = n_left;

@@ -58,8 +58,8 @@ void clv_apply_resume(struct clv_apply *apply);
 int clv_apply_start(struct clv_apply *apply, const struct clv_apply_request *request,
 	struct clv_operation **ret, struct clv_error *err);
 
-/* Cancels an operation that has not begun its steps; -EBUSY when it has. 0 also when it
- * has ended. */
+/* Cancels an operation that has not begun its steps; -CLV_E_IN_USE when it has. 0 also
+ * when it has ended. */
 int clv_apply_cancel(
 	struct clv_apply *apply, struct clv_operation *operation, struct clv_error *err);
 
