@@ -347,6 +347,16 @@ static void test_index_is_not_guessed(void **state)
 	assert_int_equal(world.n_questions, 0);
 }
 
+/* Whether a new partition of the device would wait for the kept layout. */
+static bool is_delayed(const char *device, bool forgets_others)
+{
+	struct clv_apply_request request = {
+		.count = 1, .start = -1, .forgets_others = forgets_others};
+
+	snprintf(request.device, sizeof(request.device), "%s", device);
+	return clv_reapply_delays(world.agent.reapply, &request);
+}
+
 /* The next agent applies a layout again, and destroys nothing. */
 static void test_again(void **state)
 {
@@ -356,15 +366,17 @@ static void test_again(void **state)
 	happens('s');
 	happens('+');
 	clv_node_clear(node());
-	plan_node("A100-40GB on 1g.5gb@4", node());
+	plan_node("A100-40GB on 1g.5gb@4\nA100-40GB on", node());
 	next_agent();
-	assert_true(clv_reapply_is_active(world.agent.reapply));
-	happens('s');
-	assert_true(clv_reapply_is_active(world.agent.reapply));
-	happens('s');
+	for (size_t i = 0; i < 2; i++) {
+		assert_true(is_delayed("gpu0", false));
+		assert_false(is_delayed("gpu1", false));
+		assert_true(is_delayed("gpu1", true));
+		happens('s');
+	}
 	happens('+');
 	assert_int_equal(last()->state, DONE);
-	assert_false(clv_reapply_is_active(world.agent.reapply));
+	assert_false(is_delayed("gpu0", true));
 	assert_int_equal(n_partitions(), 2);
 }
 

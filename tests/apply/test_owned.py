@@ -270,6 +270,24 @@ class Again(OwnedCase):
         self.assertIn("cleave_layout_devices_waiting 0\n", worlds.metrics(agent))
         self.assertEqual(worlds.cleave(agent, "diff").returncode, 0)
 
+    def test_another_device_meanwhile(self):
+        """A request waits for the kept layout on its own devices, and not on others."""
+        world = self.world(HOPPERS)
+        agent = self.start(world)
+        one = "select: {{index: {}}}, mig: on, partitions: [{{profile: 1g.10gb, start: [0]}}]"
+        agent.done(layout(one.format(0)))
+        agent.stop()
+        world.control("reboot")
+        world.faults(f"{CREATE} 1 hang 20")
+        agent.start()
+        self.assertTrue(wait_until(lambda: self.states(agent) == {"gpu0": "applying"}), agent.log())
+        operation = agent.apply(layout(one.format(1)))
+        self.assertEqual(self.states(agent), {"gpu0": "applying"})
+        self.ends(agent.wait(operation), "done")
+        self.assertTrue(wait_until(lambda: self.states(agent) ==
+                                   {"gpu0": "applied", "gpu1": "applied"}), agent.log())
+        self.assertEqual(self.names(agent), ["gpu0/1g.10gb@0", "gpu1/1g.10gb@0"])
+
     def test_an_operation_that_waits(self):
         """One operation is under way at a time, so the devices that a reboot has undone are reported."""
         world, agent = self.begin()

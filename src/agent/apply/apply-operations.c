@@ -103,6 +103,17 @@ static int take_layout(struct clv_operation *op, const struct clv_apply_request 
 	return op->written ? 0 : clv_error_errno(err, ENOMEM, "cannot apply");
 }
 
+void clv_apply_touch(const struct clv_apply_request *request, const struct clv_node *node,
+	bool *is_touched)
+{
+	struct clv_operation op = {.request = *request};
+
+	if (take_layout(&op, request, NULL) >= 0)
+		clv_operation_touch(&op, node, is_touched);
+	clv_layout_clear(&op.layout);
+	free(op.written);
+}
+
 int clv_apply_start(struct clv_apply *apply, const struct clv_apply_request *request,
 	struct clv_operation **ret, struct clv_error *err)
 {

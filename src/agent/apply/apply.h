@@ -80,6 +80,10 @@ bool clv_apply_changes(
  * operation has it, also one that merely waits. */
 bool clv_apply_would_refuse(
 	const struct clv_apply *apply, const struct clv_node *node, const char *device);
+/* Marks the devices of the node that an operation for the request would have; none if its
+ * layout is not valid. */
+void clv_apply_touch(const struct clv_apply_request *request, const struct clv_node *node,
+	bool *is_touched);
 
 const char *clv_operation_id(const struct clv_operation *operation);
 /* Grows with every change of the operation. */

@@ -633,6 +633,17 @@ static void take_end(struct clv_reapply *reapply, const struct clv_operation *op
 			op->error.msg);
 }
 
+bool clv_reapply_is_active(const struct clv_reapply *reapply)
+{
+	if (!reapply->text)
+		return false;
+	for (size_t i = 0; i < reapply->n_items; i++) {
+		if (reapply->items[i].state <= APPLYING)
+			return true;
+	}
+	return !reapply->has_looked;
+}
+
 static void on_ended(void *userdata, const struct clv_operation *op)
 {
 	struct clv_reapply *reapply = userdata;
@@ -648,15 +659,26 @@ static void on_ended(void *userdata, const struct clv_operation *op)
 		schedule(reapply, clv_reapply_is_active(reapply));
 }
 
-bool clv_reapply_is_active(const struct clv_reapply *reapply)
+/* If memory is lacking, or the devices of the layout are not known, any request waits, as
+ * does one that makes the agent forget the layout of all other devices. */
+bool clv_reapply_delays(
+	const struct clv_reapply *reapply, const struct clv_apply_request *request)
 {
-	if (!reapply->text)
-		return false;
+	const struct clv_node *node = clv_holders_node(reapply->apply->agent);
+	_cleanup_free_ bool *is_touched = calloc(node->n_devices + 1, sizeof(bool));
+
+	if (request->forgets_others || !reapply->resolved || !is_touched)
+		return clv_reapply_is_active(reapply);
+	clv_apply_touch(request, node, is_touched);
 	for (size_t i = 0; i < reapply->n_items; i++) {
-		if (reapply->items[i].state <= APPLYING)
+		const struct clv_node_device *device =
+			clv_node_find(node, reapply->items[i].uuid);
+
+		if (device && is_touched[device - node->devices] &&
+			reapply->items[i].state <= APPLYING)
 			return true;
 	}
-	return !reapply->has_looked;
+	return false;
 }
 
 size_t clv_reapply_n_waiting(const struct clv_reapply *reapply)

@@ -21,9 +21,12 @@ struct clv_reapply *clv_reapply_free(struct clv_reapply *reapply);
 /* Reads the layout, if there is one, and begins, after a resumed operation. */
 void clv_reapply_begin(struct clv_reapply *reapply);
 
-/* Whether the first check of all devices, or an operation on one, is under way.  Both are
- * short, so callers wait instead of failing with -EBUSY. */
+/* Whether the first check of all devices, or an operation on one, is under way. */
 bool clv_reapply_is_active(const struct clv_reapply *reapply);
+/* Whether the request would change a device on which the layout is being applied, or is
+ * about to be.  That is short, so callers wait instead of failing with -EBUSY. */
+bool clv_reapply_delays(
+	const struct clv_reapply *reapply, const struct clv_apply_request *request);
 /* Compares the devices on which the layout was applied with it: call when the drivers
  * have shown the node. */
 void clv_reapply_compare(struct clv_reapply *reapply);

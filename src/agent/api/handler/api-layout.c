@@ -140,7 +140,7 @@ static int start(struct clv_request *request, const struct clv_apply_request *wa
 	/* A new agent asks the drivers, and then applies the kept layout. */
 	if ((clv_hardware_last_survey(request->agent->hardware) <
 			    request->agent->first_survey ||
-		    clv_reapply_is_active(request->agent->reapply)) &&
+		    clv_reapply_delays(request->agent->reapply, wanted)) &&
 		!request->is_late)
 		return clv_request_wait(request, CLV_TOPIC_HARDWARE, SURVEY_WAIT_MS);
 	r = clv_apply_start(apply, wanted, &op, err);
