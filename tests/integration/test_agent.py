@@ -3,6 +3,7 @@
 """The agent as a process: beside another one, on demand, with faulty drivers, on a
 full disk.
 """
+import glob
 import json
 import os
 import random
@@ -587,6 +588,40 @@ class FullDisk(unittest.TestCase):
             self.remount("rw")
             self.assertTrue(wait_until(
                 lambda: "the state is written again" in self.agent.log()), self.agent.log())
+
+    def test_read_only_tokens_and_layout(self):
+        """They are read from such a file, too, and the cordon of a device that is listed later."""
+        node = os.path.join(self.agent.folder, "node.yaml")
+        with open(node, "w") as file:
+            file.write("version: 1\nname: one\ndevices:\n  - {model: A100-40GB}\n")
+        self.agent.stop()
+        self.agent.arguments += ["--sim", node]
+        self.agent.start()
+        self.assertEqual(self.agent.request("POST", "/v1/tokens", {
+            "name": "ci", "scope": "viewer"})[0], 201)
+        text = "version: 1\ndevices:\n  - {select: {name: gpu0}, mig: on}\n"
+        self.assertEqual(self.agent.request("POST", "/v1/apply", text)[0], 202)
+        self.assertTrue(wait_until(self.kept))
+        self.assertEqual(self.agent.request("POST", "/v1/devices/gpu0/cordon", {})[0], 200)
+        before = len(self.agent.events())
+        self.agent.stop(signal.SIGKILL)
+        self.remount("ro")
+        self.agent.start()
+        for how in ("ro", "rw"):
+            self.assertEqual([each["name"] for each in self.agent.get("/v1/tokens")["items"]],
+                             ["ci"], how)
+            self.assertTrue(wait_until(lambda: self.kept() == {"gpu0": "applied"}), (how, self.kept()))
+            self.assertEqual([each["name"] for each in self.agent.get("/v1/devices")["items"]
+                              if each["cordoned"]], ["gpu0"], how)
+            self.assertGreater(len(self.agent.events()), before)
+            self.remount("rw")
+            self.assertTrue(wait_until(
+                lambda: "the state is written again" in self.agent.log()), self.agent.log())
+        self.assertEqual(glob.glob(os.path.join(self.agent.runtime, "cleaved-copy*")), [])
+
+    def kept(self):
+        answer = self.agent.request("GET", "/v1/layout?of=wanted")[1]
+        return {each["name"]: each["state"] for each in answer.get("devices", [])}
 
     def test_restart_on_a_full_disk(self):
         holder = Holder(self.agent)

@@ -43,10 +43,11 @@ static int load_one(void *userdata, const struct clv_token_record *record)
 	return 0;
 }
 
-/* Runs again when the state file could be opened only after the start. */
+/* Runs again when the state file could be opened only after the start.  A copy that was
+ * read until then is no newer than the file. */
 int clv_tokens_read(struct clv_tokens *tokens, struct clv_error *err)
 {
-	struct clv_store *store = tokens->agent->state->store;
+	struct clv_store *store = clv_state_get_readable(tokens->agent, NULL);
 
 	tokens->n = 0;
 	return store ? clv_store_read_tokens(store, load_one, tokens, err) : 0;
@@ -107,8 +108,13 @@ static bool is_same(const uint8_t *a, const uint8_t *b)
 	return gnutls_memcmp(a, b, CLV_TOKEN_HASH_BYTES) == 0;
 }
 
-static int fail_unknown(struct clv_error *err)
+/* Without the state file no token is known, which the caller is not told in detail. */
+static int fail_unknown(const struct clv_tokens *tokens, struct clv_error *err)
 {
+	if (!clv_state_get_readable(tokens->agent, NULL))
+		return clv_error_set(err, -EACCES,
+			"the agent cannot read its tokens now: see cleave doctor on the "
+			"node");
 	return clv_error_set(err, -EACCES,
 		"a valid token is needed: create one on the node with cleave token "
 		"create");
@@ -142,7 +148,7 @@ int clv_tokens_check(const struct clv_tokens *tokens, const struct clv_caller *c
 
 	if (is_of_settings(tokens, caller->token, caller->of_settings))
 		return 0;
-	return token ? check_time(token, err) : fail_unknown(err);
+	return token ? check_time(token, err) : fail_unknown(tokens, err);
 }
 
 static int fill_caller(const struct clv_token_record *token, struct clv_caller *ret,
@@ -185,7 +191,7 @@ int clv_tokens_identify(struct clv_tokens *tokens, const char *header,
 	*ret = (struct clv_caller){.uid = CLV_CALLER_NO_UID};
 	if (!header || !clv_wire_split_bearer(header, id, sizeof(id), &secret) ||
 		hash(secret, seen) < 0)
-		return fail_unknown(err);
+		return fail_unknown(tokens, err);
 	if (is_of_settings(tokens, id, seen)) {
 		ret->scope = CLV_SCOPE_VIEWER;
 		snprintf(ret->subject, sizeof(ret->subject), VIEWER);
@@ -195,7 +201,7 @@ int clv_tokens_identify(struct clv_tokens *tokens, const char *header,
 	}
 	token = find(tokens, id);
 	if (!token || !is_same(token->hash, seen))
-		return fail_unknown(err);
+		return fail_unknown(tokens, err);
 	if (check_time(token, err) < 0)
 		return err->code;
 	token->last_used_real_ns = clv_clock_real_ns();

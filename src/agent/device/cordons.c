@@ -51,7 +51,7 @@ static int restore_one(void *userdata, const char *uuid, const char *reason)
 
 void clv_cordons_restore(struct clv_agent *agent)
 {
-	struct clv_store *store = agent->state->store; /* may be a copy */
+	struct clv_store *store = clv_state_get_readable(agent, NULL);
 	struct clv_error err = {0};
 
 	if (store && clv_store_read_cordons(store, restore_one, agent, &err) < 0)

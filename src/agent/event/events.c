@@ -50,6 +50,7 @@ int clv_events_new(
 	struct clv_agent *agent, struct clv_events **ret, struct clv_error *err)
 {
 	struct clv_events *events = calloc(1, sizeof(*events));
+	struct clv_store *store;
 	int r;
 
 	if (!events)
@@ -66,8 +67,9 @@ int clv_events_new(
 	}
 	sd_event_source_set_enabled(events->flush_source, SD_EVENT_OFF);
 	sd_event_source_set_priority(events->flush_source, SD_EVENT_PRIORITY_IDLE);
-	if (agent->state->store)
-		clv_store_last_event(agent->state->store, &events->last_id, NULL);
+	store = clv_state_get_readable(agent, NULL);
+	if (store)
+		clv_store_last_event(store, &events->last_id, NULL);
 	*ret = events;
 	return 0;
 }
@@ -305,7 +307,7 @@ int clv_events_read(struct clv_events *events, uint64_t after, uint64_t limit, i
 	 * read. */
 	if (!events->is_failing)
 		clv_events_flush(events);
-	store = clv_state_get(events->agent, NULL);
+	store = clv_state_get_readable(events->agent, NULL);
 	if (store && after < events->last_id)
 		r = clv_store_read_events(
 			store, after, limit, all, uid, count, &counted, err);

@@ -55,13 +55,13 @@ int clv_names_new(struct clv_agent *agent, struct clv_names **ret, struct clv_er
 {
 	struct clv_names *names = calloc(1, sizeof(*names));
 	struct clv_error why = {0};
+	struct clv_store *store;
 
 	if (!names)
 		return clv_error_errno(err, ENOMEM, "cannot keep the names of devices");
 	names->agent = agent;
-	/* Also from the copy of a file that cannot be written. */
-	if (agent->state->store &&
-		clv_store_read_names(agent->state->store, take_stored, names, &why) < 0)
+	store = clv_state_get_readable(agent, NULL);
+	if (store && clv_store_read_names(store, take_stored, names, &why) < 0)
 		clv_log_warning(0, "%s", why.msg);
 	*ret = names;
 	return 0;

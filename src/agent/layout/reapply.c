@@ -116,6 +116,14 @@ static void drop_items(struct clv_reapply *reapply)
 	reapply->n_items = 0;
 }
 
+static void forget_layout(struct clv_reapply *reapply)
+{
+	free(reapply->text);
+	free(reapply->resolved);
+	reapply->text = reapply->resolved = NULL;
+	reapply->why[0] = '\0';
+}
+
 static struct item *find_item(struct item *items, size_t n, const char *uuid)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -599,11 +607,9 @@ static void take_applied(struct clv_reapply *reapply, const struct clv_operation
 	struct clv_error err = {0};
 
 	reapply->has_looked = reapply->has_looked || !reapply->text;
-	free(reapply->text);
-	free(reapply->resolved);
+	forget_layout(reapply);
 	reapply->text = op->kept_text ? strdup(op->kept_text) : NULL;
 	reapply->resolved = op->kept ? strdup(op->kept) : NULL;
-	reapply->why[0] = '\0';
 	if (!reapply->text || !reapply->resolved || list_devices(reapply, &err) < 0) {
 		clv_log_warning(0, "out of memory: the state of the layout is not shown");
 		drop_items(reapply);
@@ -735,18 +741,22 @@ static const struct clv_marks *marks_at(const void *userdata, size_t i)
 	return i < reapply->n_items ? &reapply->items[i].marks : NULL;
 }
 
+/* Begins again when the state file could be opened after the start.  While there is only
+ * a copy of it, the devices are compared with the layout, and no operation starts. */
 void clv_reapply_begin(struct clv_reapply *reapply)
 {
-	struct clv_store *store = clv_state_get(reapply->apply->agent, NULL);
+	struct clv_store *store = clv_state_get_readable(reapply->apply->agent, NULL);
 	struct clv_error err = {0};
-	char *resolved = NULL;
 
-	if (!store || clv_store_get_layout(store, &reapply->text, &resolved, NULL) < 0)
+	forget_layout(reapply);
+	drop_items(reapply);
+	if (!store ||
+		clv_store_get_layout(store, &reapply->text, &reapply->resolved, NULL) < 0)
 		return;
-	if (resolved[0] != '\0')
-		reapply->resolved = resolved;
-	else
-		free(resolved);
+	if (reapply->resolved[0] == '\0') {
+		free(reapply->resolved);
+		reapply->resolved = NULL;
+	}
 	/* The devices are shown before the first check, which may have to wait. */
 	if (reapply->resolved && list_devices(reapply, &err) < 0)
 		clv_log_warning(0, "%s", err.msg);
@@ -778,8 +788,7 @@ struct clv_reapply *clv_reapply_free(struct clv_reapply *reapply)
 	clv_hardware_cancel(reapply->apply->agent->hardware, reapply);
 	sd_event_source_disable_unref(reapply->timer);
 	drop_items(reapply);
-	free(reapply->text);
-	free(reapply->resolved);
+	forget_layout(reapply);
 	free(reapply);
 	return NULL;
 }

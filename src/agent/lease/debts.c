@@ -77,11 +77,11 @@ static int restore_one(void *userdata, const struct clv_policy_debt *debt)
 
 void clv_debts_restore(struct clv_agent *agent, struct clv_agent_device *device)
 {
+	struct clv_store *store = clv_state_get_readable(agent, NULL);
 	struct clv_error err = {0};
 
-	if (agent->state->store &&
-		clv_store_read_debts(agent->state->store, device->info.uuid, restore_one,
-			device, &err) < 0)
+	if (store && clv_store_read_debts(
+			     store, device->info.uuid, restore_one, device, &err) < 0)
 		clv_log_warning(0, "%s", err.msg);
 }
 

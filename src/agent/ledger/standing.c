@@ -48,7 +48,7 @@ int clv_standing_new(
 
 void clv_standing_read(struct clv_standing *standing)
 {
-	struct clv_store *store = standing->agent->state->store; /* may be a copy */
+	struct clv_store *store = clv_state_get_readable(standing->agent, NULL);
 	struct clv_error err = {0};
 
 	free(standing->items);

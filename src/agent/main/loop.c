@@ -213,7 +213,6 @@ static void take_over(struct clv_agent *agent)
 	clv_devices_refresh(agent->devices);
 	clv_adopt_all(agent);
 	clv_cordons_restore(agent);
-	clv_state_close_copy(agent);
 	clv_devices_claim_all(agent->devices);
 	clv_apply_resume(agent->apply);
 	clv_reapply_begin(agent->reapply);

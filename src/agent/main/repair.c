@@ -24,7 +24,7 @@
 #include <unistd.h>
 
 /* Retries to open a file that could not be opened at the start, and reads what the start
- * would have read. */
+ * would have read, or has read from a copy. */
 static void reopen(struct clv_agent *agent)
 {
 	struct clv_error err = {0};
@@ -102,12 +102,11 @@ static void check_place(struct clv_agent *agent)
 
 void clv_repair_state(struct clv_agent *agent)
 {
-	if (!agent->state->store)
+	if (!clv_state_get(agent, NULL))
 		reopen(agent);
-	if (agent->state->store && !agent->state->is_copy)
-		check_place(agent);
-	if (!agent->state->store)
+	if (!clv_state_get(agent, NULL))
 		return;
+	check_place(agent);
 	clv_store_probe_room(agent->state->store);
 	if (!agent->state->is_stale)
 		return;

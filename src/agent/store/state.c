@@ -52,8 +52,8 @@ static int copy_file(const char *from_path, const char *to_path)
 }
 
 /* If a killed agent left a write-ahead log, SQLite cannot read the file without writing
- * beside it.  So leases on a read-only disk are adopted from a copy in the runtime
- * folder. */
+ * beside it.  So what is on a read-only disk is read from a copy in the runtime folder,
+ * until the disk can be written. */
 static int open_copy(struct clv_agent *agent)
 {
 	static const char *const endings[] = {"", "-wal"};
@@ -70,6 +70,17 @@ static int open_copy(struct clv_agent *agent)
 	return clv_store_open(to, &agent->state->store, NULL);
 }
 
+static void remove_copy(const struct clv_agent *agent)
+{
+	static const char *const endings[] = {"", "-wal"};
+	char path[CLV_FOLDER_MAX + 32];
+
+	for (size_t i = 0; i < CLV_ARRAY_SIZE(endings); i++) {
+		copy_path(agent, endings[i], path, sizeof(path));
+		unlink(path);
+	}
+}
+
 int clv_state_open(struct clv_agent *agent, struct clv_error *err)
 {
 	struct clv_state *state = calloc(1, sizeof(*state));
@@ -80,6 +91,7 @@ int clv_state_open(struct clv_agent *agent, struct clv_error *err)
 	if (!state)
 		return clv_error_errno(err, ENOMEM, "cannot start the agent");
 	agent->state = state;
+	remove_copy(agent); /* of an agent that was killed */
 	clv_state_path(&agent->config, path, sizeof(path));
 	r = clv_store_open(path, &state->store, &problem);
 	if (r >= 0)
@@ -90,39 +102,40 @@ int clv_state_open(struct clv_agent *agent, struct clv_error *err)
 	/* The leases in a file that another agent has open are that agent's. */
 	if (r != -EBUSY && open_copy(agent) >= 0)
 		state->is_copy = state->was_copied = true;
+	else
+		remove_copy(agent);
 	return 0;
+}
+
+static void close_store(struct clv_agent *agent)
+{
+	agent->state->store = clv_store_free(agent->state->store);
+	if (agent->state->is_copy)
+		remove_copy(agent);
+	agent->state->is_copy = false;
 }
 
 void clv_state_close(struct clv_agent *agent)
 {
 	if (agent->state)
-		clv_store_free(agent->state->store);
+		close_store(agent);
 	free(agent->state);
 	agent->state = NULL;
-}
-
-void clv_state_close_copy(struct clv_agent *agent)
-{
-	static const char *const endings[] = {"", "-wal"};
-	char path[CLV_FOLDER_MAX + 32];
-
-	if (agent->state->is_copy)
-		agent->state->store = clv_store_free(agent->state->store);
-	agent->state->is_copy = false;
-	for (size_t i = 0; i < CLV_ARRAY_SIZE(endings) && !agent->state->store; i++) {
-		copy_path(agent, endings[i], path, sizeof(path));
-		unlink(path);
-	}
 }
 
 bool clv_state_reopen(struct clv_agent *agent)
 {
 	char path[CLV_FOLDER_MAX + 16];
+	struct clv_store *store;
 
 	if (++agent->state->n_waits % REOPEN_EVERY != 0)
 		return false;
 	clv_state_path(&agent->config, path, sizeof(path));
-	return clv_store_open(path, &agent->state->store, NULL) >= 0;
+	if (clv_store_open(path, &store, NULL) < 0)
+		return false;
+	close_store(agent);
+	agent->state->store = store;
+	return true;
 }
 
 struct clv_store *clv_state_get(struct clv_agent *agent, struct clv_error *err)
@@ -131,6 +144,11 @@ struct clv_store *clv_state_get(struct clv_agent *agent, struct clv_error *err)
 		return agent->state->store;
 	clv_error_set(err, agent->state->code, "%s", agent->state->problem);
 	return NULL;
+}
+
+struct clv_store *clv_state_get_readable(struct clv_agent *agent, struct clv_error *err)
+{
+	return agent->state->is_copy ? agent->state->store : clv_state_get(agent, err);
 }
 
 void clv_state_set_stale(struct clv_agent *agent, const struct clv_error *err)

@@ -16,7 +16,7 @@ struct clv_store;
  * open in another agent) without any effect on running leases. */
 struct clv_state {
 	struct clv_store *store; /* NULL: it cannot be opened; code and problem say why */
-	bool is_copy;            /* store is a copy, to be read at the start only */
+	bool is_copy;            /* store is a copy, to be read until the file is open */
 	bool was_copied;         /* the start has taken the leases over from a copy */
 	bool is_stale;           /* a write failed: the whole ledger has to be written */
 	bool is_lost;         /* the file was removed or replaced: nothing is granted */
@@ -36,14 +36,14 @@ void clv_state_path(const struct clv_agent_config *config, char *ret, size_t ret
 int clv_state_open(struct clv_agent *agent, struct clv_error *err);
 void clv_state_close(struct clv_agent *agent);
 
-/* Retries at every fifth call.  Returns whether the file is open now. */
+/* Retries at every fifth call.  Returns whether the file is open now, in place of the
+ * copy. */
 bool clv_state_reopen(struct clv_agent *agent);
-
-/* Closes and removes a copy that was read at the start, in place of the file. */
-void clv_state_close_copy(struct clv_agent *agent);
 
 /* The open store; NULL with -ENOSPC or -EIO in *err if the file cannot be used. */
 struct clv_store *clv_state_get(struct clv_agent *agent, struct clv_error *err);
+/* The same for readers, who get the copy of a file that cannot be opened, too. */
+struct clv_store *clv_state_get_readable(struct clv_agent *agent, struct clv_error *err);
 
 /* Records that a change that has taken effect could not be written. */
 void clv_state_set_stale(struct clv_agent *agent, const struct clv_error *err);

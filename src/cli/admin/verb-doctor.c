@@ -196,8 +196,14 @@ static void ask_layout(struct clv_client *client, struct clv_finding *ret)
 	struct clv_client_error err;
 	char waiting[380] = "";
 	json_t *device;
+	int r;
 
-	if (!client || clv_client_layout_get(client, true, &wanted, &err) < 0) {
+	r = client ? clv_client_layout_get(client, true, &wanted, &err) : 0;
+	if (r < 0 && strcmp(err.code, "not_found") != 0) {
+		clv_finding_set(ret, CLV_VERDICT_WARN, "", "%s", err.msg);
+		return;
+	}
+	if (!wanted) {
 		clv_finding_set(ret, CLV_VERDICT_INFO, "", "no layout was applied");
 		return;
 	}

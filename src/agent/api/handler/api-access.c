@@ -7,6 +7,7 @@
 #include "agent/os/json-fields.h"
 #include "agent/record/agent.h"
 #include "agent/record/token-fields.h"
+#include "agent/store/state.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 
@@ -56,6 +57,8 @@ int clv_api_get_tenants(
 int clv_api_get_tokens(
 	struct clv_request *request, const char *argument, struct clv_error *err)
 {
+	if (!clv_state_get_readable(request->agent, err))
+		return err->code;
 	request->status = 200;
 	request->answer = clv_api_list(clv_tokens_list(request->agent->tokens), 0);
 	return 0;

@@ -467,7 +467,7 @@ int clv_api_delete_operation(
 
 static int get_wanted(struct clv_request *request, struct clv_error *err)
 {
-	struct clv_store *store = clv_state_get(request->agent, err);
+	struct clv_store *store = clv_state_get_readable(request->agent, err);
 	char *text, *resolved;
 	struct clv_node *node;
 	int r = store ? clv_store_get_layout(store, &text, &resolved, err) : err->code;

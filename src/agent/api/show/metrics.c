@@ -96,7 +96,7 @@ static double get_ready(const struct source *source)
 
 static double get_stale(const struct source *source)
 {
-	return source->agent->state->is_stale || !source->agent->state->store;
+	return source->agent->state->is_stale || !clv_state_get(source->agent, NULL);
 }
 
 static double get_state_errors(const struct source *source)

@@ -10,7 +10,7 @@
 struct clv_readiness clv_readiness(const struct clv_agent *agent)
 {
 	const struct clv_state *state = agent->state;
-	bool is_whole = state->store && !state->is_stale;
+	bool is_whole = state->store && !state->is_copy && !state->is_stale;
 	struct clv_readiness ready = {
 		.state = is_whole && !clv_store_lacks_room(state->store),
 		.devices =
