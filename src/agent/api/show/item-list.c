@@ -36,19 +36,23 @@ static void append_text(struct clv_item_list *list, const char *text)
 	append(list, text, strlen(text));
 }
 
+static int take_part(const char *text, size_t n_bytes, void *userdata)
+{
+	append(userdata, text, n_bytes);
+	return 0;
+}
+
+/* The item is written into the list.  A text of its own would grow step by step, and each
+ * request of more than a kilobyte makes malloc join the small pieces that the item before
+ * has left, which the next item needs again. */
 void clv_item_list_add(
 	struct clv_item_list *list, const struct clv_request *request, json_t *item)
 {
-	_cleanup_free_ char *text = NULL;
-
 	item = clv_redact_item(request, item);
-	text = json_dumps(item, CLV_ANSWER_FLAGS);
-	json_decref(item);
 	append_text(list, list->n++ > 0 ? "," : HEAD);
-	if (text)
-		append_text(list, text);
-	else
+	if (json_dump_callback(item, take_part, list, CLV_ANSWER_FLAGS) < 0)
 		list->has_failed = true;
+	json_decref(item);
 }
 
 int clv_item_list_answer(struct clv_item_list *list, json_t *rest,
