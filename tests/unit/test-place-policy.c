@@ -301,6 +301,34 @@ static void test_classes_are_part_of_the_state(void **state)
 	clv_fleet_free(fleet);
 }
 
+/* The room on a node depends on its free memory, and on the kind of the node. */
+static void test_memory_is_part_of_the_state(void **state)
+{
+	struct clv_fleet_node_spec larger = four_devices, more_cpu = four_devices;
+	struct clv_place_request memory = {.memory_mib = 1000};
+	struct clv_place_request cpu = {.cpu_milli = 1000};
+	struct clv_fleet *fleet = clv_fleet_new();
+	struct clv_place_at at = {.node = 0};
+	uint32_t lease;
+
+	larger.memory_mib += memory.memory_mib;
+	more_cpu.cpu_milli += cpu.cpu_milli;
+	place_add_nodes(fleet, 2, four_devices);
+	place_add_nodes(fleet, 1, larger);
+	place_add_nodes(fleet, 1, more_cpu);
+	assert_int_equal(clv_fleet_take(fleet, &memory, &at, &lease), 0);
+	assert_true(fleet->nodes[0].state != fleet->nodes[1].state);
+	assert_int_equal(clv_fleet_release(fleet, lease), 0);
+	assert_true(fleet->nodes[0].state == fleet->nodes[1].state);
+	at.node = 2;
+	assert_int_equal(clv_fleet_take(fleet, &memory, &at, &lease), 0);
+	assert_true(fleet->nodes[2].state != fleet->nodes[1].state);
+	at.node = 3;
+	assert_int_equal(clv_fleet_take(fleet, &cpu, &at, &lease), 0);
+	assert_true(fleet->nodes[3].state != fleet->nodes[1].state);
+	clv_fleet_free(fleet);
+}
+
 static void test_empty_fleet_and_no_workload(void **state)
 {
 	struct clv_place_request request = {.milli = 100, .n_devices = 1};
@@ -467,6 +495,7 @@ int main(void)
 		cmocka_unit_test(test_together_does_not_leave),
 		cmocka_unit_test(test_alone_in_class),
 		cmocka_unit_test(test_classes_are_part_of_the_state),
+		cmocka_unit_test(test_memory_is_part_of_the_state),
 		cmocka_unit_test(test_empty_fleet_and_no_workload),
 		cmocka_unit_test(test_on_few_dies),
 		cmocka_unit_test(test_dies_only_break_ties),

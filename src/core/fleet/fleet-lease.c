@@ -26,13 +26,16 @@ static uint64_t mix(uint64_t hash, uint64_t value)
 	return hash ^ hash >> 29;
 }
 
-/* A hash of all that a score may depend on.  The score of a state is computed only once:
- * at first most nodes of a fleet are equal. */
+/* A hash of all that a score may depend on, with the size of the node, which decides its
+ * kind.  The score of a state is computed only once: at first most nodes of a fleet are
+ * equal. */
 static uint64_t state_of(const struct clv_fleet *fleet, const struct clv_fleet_node *node)
 {
 	uint64_t hash = mix(
 		(uint64_t)node->n_linked << 8 | (node->model + 1u), node->free_cpu_milli);
 
+	hash = mix(hash, (uint64_t)node->cpu_milli << 32 | node->memory_mib);
+	hash = mix(hash, node->free_memory_mib);
 	for (uint32_t i = 0; i < node->n_devices; i++) {
 		const struct clv_fleet_device *device =
 			&fleet->devices[node->first_device + i];
