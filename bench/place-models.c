@@ -3,7 +3,7 @@
  * with its GPUs, their memory, and each model's size and demand.  Prints for each case
  * the worst pressure, whether that is proven to be the least, and the time taken. */
 #include "base/clock.h"
-#include "core/place/models.h"
+#include "core/serve/models.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /* Services on as few GPUs as possible, for bench/place.py: one service per line of
  * standard input, with its rate and what an instance of 1g, 2g, 3g, 4g and 7g serves.
  * Prints one line per instance: GPU, service, slices, start. */
-#include "core/place/serve.h"
+#include "core/serve/serve.h"
 
 #include <stdio.h>
 #include <stdlib.h>

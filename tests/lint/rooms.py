@@ -28,6 +28,7 @@ CORE = (
     ("fleet", "the nodes of a fleet, the free part of each, the holders of the rest"),
     ("place", "placement of requests in a fleet: policies and the placer"),
     ("repack", "moves of leases that make room for a request, and their order"),
+    ("serve", "plans of services and of models on the fewest GPUs of one kind"),
 )
 BELOW_AGENT = ("base", "tls", "core/*", "arbiter/*", "backend/*", "import", "rm")
 AGENT = (

@@ -4,8 +4,8 @@
 #include "place-world.h"
 
 #include "core/gpu/gpu.h"
-#include "core/place/models.h"
-#include "core/place/serve.h"
+#include "core/serve/models.h"
+#include "core/serve/serve.h"
 
 #include <errno.h>
 #include <math.h>

@@ -7,7 +7,7 @@
 #include "cli/frame/cells.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/output.h"
-#include "core/place/models.h"
+#include "core/serve/models.h"
 #include "simulate/files/models-file.h"
 
 #include <errno.h>

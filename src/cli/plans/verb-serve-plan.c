@@ -11,7 +11,7 @@
 #include "cli/frame/output.h"
 #include "core/gpu/gpu.h"
 #include "core/gpu/mig.h"
-#include "core/place/serve.h"
+#include "core/serve/serve.h"
 #include "simulate/files/serve-file.h"
 
 #include <errno.h>

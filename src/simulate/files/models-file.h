@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "core/place/models.h"
+#include "core/serve/models.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
-#include "core/place/serve.h"
+#include "core/serve/serve.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -5,7 +5,7 @@
  * few GPUs there are few slices to spare beyond the minimum of the services, so only
  * combinations that waste no more than these matter: dynamic programming over the counts
  * covers all of them. */
-#include "core/place/serve.h"
+#include "core/serve/serve.h"
 
 #include "base/cleanup.h"
 

@@ -5,7 +5,7 @@
  * packing the last one was the best.  Bins are filled one after the other, each around
  * the largest remaining item.  The total empty space of all bins is known in advance,
  * which bounds the search. */
-#include "core/place/models.h"
+#include "core/serve/models.h"
 
 #include <errno.h>
 #include <math.h>
