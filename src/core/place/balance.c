@@ -47,22 +47,33 @@ static int64_t gain_on_node(const struct clv_place_view *view,
 
 static int64_t room_taken(const struct clv_place_view *view,
 	const struct clv_fleet_node *node, const struct clv_place_request *request,
-	uint64_t devices)
+	unsigned n_whole)
 {
 	struct clv_room_use use = {
 		.cpu_milli = request->cpu_milli,
 		.memory_mib = request->memory_mib,
 		.milli = (uint32_t)request->milli * request->n_devices,
+		.n_whole = n_whole,
 	};
 
-	for (uint64_t left = devices; left; left &= left - 1) {
+	if (!view->room || view->room->n_priced == 0 || request->profile)
+		return 0;
+	return clv_room_cost(view->room, view->fleet, node, &use);
+}
+
+static unsigned count_whole(const struct clv_place_view *view,
+	const struct clv_fleet_node *node, uint64_t devices)
+{
+	unsigned n = 0;
+
+	for (; devices; devices &= devices - 1) {
 		const struct clv_fleet_device *device =
 			&view->fleet->devices[node->first_device +
-					      (uint32_t)__builtin_ctzll(left)];
+					      (uint32_t)__builtin_ctzll(devices)];
 
-		use.n_whole += device->free_milli == CLV_PLACE_WHOLE;
+		n += device->free_milli == CLV_PLACE_WHOLE;
 	}
-	return clv_room_cost(view->room, view->fleet, node, &use);
+	return n;
 }
 
 /* Finds the place with the highest gain on the node. */
@@ -73,14 +84,13 @@ static int64_t find_best(const struct clv_place_view *view,
 	struct clv_frag_option options[CLV_FRAG_OPTIONS_MAX];
 	unsigned n = clv_frag_options(view->frag, view->fleet, node, request, options);
 	int64_t milli = clv_fleet_request_milli(view->fleet, request);
-	bool has_room = view->room && view->room->n_priced > 0 && !request->profile;
 	int64_t most = INT64_MIN;
 
 	for (unsigned i = 0; i < n; i++) {
 		int64_t gain = options[i].gain / clv_frag_weight(view->frag);
 
-		if (has_room)
-			gain -= room_taken(view, node, request, options[i].devices);
+		gain -= room_taken(
+			view, node, request, count_whole(view, node, options[i].devices));
 		if (gain <= most)
 			continue;
 		most = gain;
@@ -90,14 +100,18 @@ static int64_t find_best(const struct clv_place_view *view,
 	return most + gain_on_node(view, node, request, milli);
 }
 
+/* Rounds towards minus infinity. */
+static int64_t quotient(int64_t value, int64_t divisor)
+{
+	return (value - (value < 0 ? divisor - 1 : 0)) / divisor;
+}
+
 int32_t clv_place_score_balance(const struct clv_place_view *view,
 	const struct clv_fleet_node *node, const struct clv_place_request *request)
 {
 	struct clv_place_at at;
-	int64_t gain = find_best(view, node, request, &at);
 
-	/* Rounds towards minus infinity. */
-	return (int32_t)((gain - (gain < 0 ? STEP_MILLI - 1 : 0)) / STEP_MILLI);
+	return (int32_t)quotient(find_best(view, node, request, &at), STEP_MILLI);
 }
 
 void clv_place_choose_balance(const struct clv_place_view *view,
@@ -105,4 +119,59 @@ void clv_place_choose_balance(const struct clv_place_view *view,
 	struct clv_place_at *ret_at)
 {
 	find_best(view, node, request, ret_at);
+}
+
+int64_t clv_place_spare(
+	const struct clv_place_view *view, const struct clv_fleet_node *node)
+{
+	uint32_t each = view->prices->cpu_per_device;
+
+	return (each ? (int64_t)node->free_cpu_milli * CLV_PLACE_WHOLE / each : 0) -
+	       node->free_milli;
+}
+
+/* The room costs least where a share breaks no wholly free device. */
+int32_t clv_place_bound_balance(const struct clv_place_view *view,
+	const struct clv_fleet_node *node, const struct clv_place_request *request,
+	uint32_t least_milli)
+{
+	int64_t gain =
+		clv_frag_most(view->frag, view->fleet, request,
+			UINT64_C(1) << node->model, node->free_cpu_milli, least_milli) /
+		clv_frag_weight(view->frag);
+
+	gain += gain_on_node(
+		view, node, request, clv_fleet_request_milli(view->fleet, request));
+	gain -= room_taken(view, node, request,
+		least_milli >= CLV_PLACE_WHOLE || request->milli == CLV_PLACE_WHOLE
+			? request->n_devices
+			: 0);
+	return (int32_t)quotient(gain, STEP_MILLI);
+}
+
+/* With `excess` the spare processors that the request takes, a node's balance improves by
+ * |spare| - |spare - excess|: by the whole excess if the node has so much to spare, by
+ * less with less.  Rounding may add 1 to the excess. */
+struct clv_place_need clv_place_need_balance(const struct clv_place_view *view,
+	const struct clv_place_request *request, uint32_t least_milli, int32_t score)
+{
+	struct clv_place_need need = {.least_spare = INT64_MIN, .most_spare = INT64_MAX};
+	int64_t weight = view->room ? view->room->weight : 10;
+	int64_t gain = clv_frag_most(view->frag, view->fleet, request, request->models,
+			       request->cpu_milli, least_milli) /
+		       clv_frag_weight(view->frag);
+	uint32_t each = view->prices->cpu_per_device;
+	int64_t excess = 0, improves;
+
+	if (each)
+		excess = (int64_t)request->cpu_milli * CLV_PLACE_WHOLE / each -
+			 clv_fleet_request_milli(view->fleet, request);
+	need.most_score = (int32_t)quotient(
+		gain + (each ? (llabs(excess) + 1) * weight / 10 : 0), STEP_MILLI);
+	improves = quotient(((int64_t)score * STEP_MILLI - gain - 1) * 10, weight);
+	if (excess > 0 && improves > -excess)
+		need.least_spare = quotient(improves + excess, 2) - 1;
+	if (excess < -1 && improves > excess)
+		need.most_spare = quotient(excess + 1 - improves, 2) + 1;
+	return need;
 }

@@ -42,16 +42,22 @@ static uint32_t amount_of(
 	       2;
 }
 
+static unsigned row_of(const struct clv_frag *frag, uint32_t cpu_milli)
+{
+	unsigned row = 0;
+
+	for (unsigned half = frag->cpu_span; half > 0; half /= 2)
+		row += frag->cpu[row + half - 1] <= cpu_milli ? half : 0;
+	return row;
+}
+
 static void read_row(
 	struct view *view, const struct clv_fleet_node *node, uint32_t cpu_milli)
 {
 	const struct clv_frag *frag = view->frag;
-	unsigned row = 0,
-		 model = node->model < frag->n_models ? node->model : frag->n_models;
+	unsigned model = node->model < frag->n_models ? node->model : frag->n_models;
+	unsigned row = model * frag->n_cpu_rows + row_of(frag, cpu_milli);
 
-	for (unsigned half = frag->cpu_span; half > 0; half /= 2)
-		row += frag->cpu[row + half - 1] <= cpu_milli ? half : 0;
-	row += model * frag->n_cpu_rows;
 	view->takes = &frag->takes[row * frag->n_levels];
 	view->takes_multi = &frag->takes_multi[row * frag->n_multi];
 }
@@ -306,4 +312,57 @@ unsigned clv_frag_options(const struct clv_frag *frag, const struct clv_fleet *f
 		.devices = at.devices,
 	};
 	return 1;
+}
+
+/* The amount of a device that the request takes at most; the rest of a device is rounded
+ * down, so it may fall by one more. */
+static int64_t most_taken(const struct clv_frag *frag, const struct clv_fleet *fleet,
+	const struct clv_place_request *request)
+{
+	if (request->profile)
+		return clv_fleet_request_milli(fleet, request) + 1;
+	if (frag->n_mib_levels == 1 || request->device_mib == 0)
+		return request->milli;
+	return (request->milli + CLV_PLACE_WHOLE + 1) / 2;
+}
+
+/* The least weight that any of the models takes at that row and level. */
+static int32_t least_taken(const struct clv_frag *frag, const struct clv_fleet *fleet,
+	uint64_t models, unsigned row, unsigned level)
+{
+	int32_t least = INT32_MAX;
+
+	if (!models)
+		models = UINT64_MAX >> (CLV_PLACE_MODELS_MAX - fleet->n_models);
+	for (; models; models &= models - 1) {
+		unsigned model = (unsigned)__builtin_ctzll(models);
+		int32_t takes;
+
+		model = model < frag->n_models ? model : frag->n_models;
+		takes = frag->takes[(model * frag->n_cpu_rows + row) * frag->n_levels +
+				    level];
+		least = takes < least ? takes : least;
+	}
+	return least;
+}
+
+/* A device that the request fits is useful to all shapes to which the request's own
+ * amount would be useful, and with fewer processors and less of the device it is useful
+ * to no more of them.  So no more is gained than the request's amount, as far as it is
+ * stranded at the least that is free. */
+int64_t clv_frag_most(const struct clv_frag *frag, const struct clv_fleet *fleet,
+	const struct clv_place_request *request, uint64_t models, uint32_t cpu_milli,
+	uint32_t least_milli)
+{
+	unsigned level = frag->level_of_milli[least_milli] * frag->n_mib_levels;
+	int64_t weight = frag->weight;
+
+	if (request->n_devices == 0)
+		return 0;
+	for (unsigned i = 0; i < frag->n_mib_levels - 1; i++)
+		level += request->device_mib >= frag->mib[i];
+	if (!request->profile)
+		weight -=
+			least_taken(frag, fleet, models, row_of(frag, cpu_milli), level);
+	return most_taken(frag, fleet, request) * request->n_devices * weight;
 }

@@ -31,6 +31,13 @@ int64_t clv_frag_node(const struct clv_frag *frag, const struct clv_fleet *fleet
 /* The sum over all nodes that are not lost, in devices, for users. */
 double clv_frag_fleet(const struct clv_frag *frag, const struct clv_fleet *fleet);
 
+/* An upper bound of the gain of a request on any node of these models (a bitmap; 0: all)
+ * that it fits, with at least cpu_milli free, where each fitting device has at least
+ * least_milli free. */
+int64_t clv_frag_most(const struct clv_frag *frag, const struct clv_fleet *fleet,
+	const struct clv_place_request *request, uint64_t models, uint32_t cpu_milli,
+	uint32_t least_milli);
+
 /* A place on a node, and by how much the measure falls if a request is placed there. */
 struct clv_frag_option {
 	int64_t gain;

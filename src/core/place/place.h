@@ -13,12 +13,15 @@ struct clv_place_request;
 struct clv_place_view;
 struct clv_workload;
 
-/* A placer finds places in a fleet by a policy.  It caches the scores of recently
- * requested shapes and updates them from the log of the fleet, so that a decision
- * evaluates only what changed since the last one for that shape.  A policy may also
- * follow the requests that clv_placer_place() places or refuses, so that a decision
- * depends on those before it.  A request with a rack is one of several tries, and is not
- * followed.
+/* A placer finds places in a fleet by a policy.  With a policy that has bounds of its
+ * scores it keeps sets of nodes by what is free on them, and a decision computes the
+ * scores of a few nodes.  With other policies, and for requests with a rule for their
+ * group or for one rack, it caches the scores of recently requested shapes, and a
+ * decision evaluates only what changed since the last one for that shape.  Both are
+ * updated from the log of the fleet, and the result is that of scoring all nodes.  A
+ * policy may also follow the requests that clv_placer_place() places or refuses, so that
+ * a decision depends on those before it.  A request with a rack is one of several tries,
+ * and is not followed.
  *
  * The fleet is borrowed and may change between calls in any way, through other placers
  * too, except that nodes must not be added.  Not thread-safe; the fleet must not change
@@ -26,9 +29,9 @@ struct clv_workload;
 struct clv_placer;
 
 struct clv_placer_options {
-	uint64_t seed;          /* for policies that draw at random */
-	size_t most_kept_bytes; /* for cached scores, at least 256 KiB; 0: 60 per device
-				 */
+	uint64_t seed; /* for policies that draw at random */
+	/* For sets and cached scores, at least 256 KiB; 0: 60 per device. */
+	size_t most_kept_bytes;
 };
 
 /* workload: the expected requests, copied if the policy learns from them; otherwise it

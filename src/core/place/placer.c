@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Updates the ranking of the request's shape and takes its top.  A request with a rule
- * for its group, or for one rack, looks through all nodes of the ranking instead, because
- * groups change with every lease. */
+/* A policy with bounds searches for the best node.  For other policies the ranking of the
+ * request's shape is updated and its top is taken.  A request with a rule for its group,
+ * or for one rack, looks through all nodes of the ranking, because groups change with
+ * every lease. */
 #include "core/place/place.h"
 
 #include "core/fleet/fleet-fit.h"
 #include "core/place/prices.h"
 #include "core/place/ranking.h"
 #include "core/place/room.h"
+#include "core/place/search.h"
 
 #include "base/error.h"
 #include "core/fleet/fleet.h"
@@ -32,7 +34,8 @@ struct clv_placer {
 	struct clv_frag *frag;
 	struct clv_place_prices prices;
 	struct clv_room room;
-	uint64_t n_followed; /* changes of the prices */
+	struct clv_search search; /* empty if the policy has no bounds */
+	uint64_t n_followed;      /* changes of the prices */
 	/* The nodes of rack r: by_rack[first_of[r]] up to by_rack[first_of[r + 1]].
 	 * NULL until a request names a rack. */
 	uint32_t *by_rack, *first_of;
@@ -42,15 +45,17 @@ struct clv_placer {
 	uint16_t slots[N_SLOTS];
 };
 
-static unsigned count_rankings(const struct clv_fleet *fleet, size_t most_bytes)
+static unsigned count_rankings(const struct clv_fleet *fleet,
+	const struct clv_place_policy *policy, size_t most_bytes)
 {
-	size_t n;
+	size_t n, searched = policy->bound ? clv_search_bytes(fleet) : 0;
 
 	if (most_bytes == 0)
 		most_bytes = (size_t)fleet->n_devices * KEPT_BYTES_PER_DEVICE;
 	if (most_bytes < KEPT_BYTES_MIN)
 		most_bytes = KEPT_BYTES_MIN;
-	n = most_bytes / (clv_ranking_bytes(fleet) + 1);
+	n = most_bytes < searched ? 0 : most_bytes - searched;
+	n /= clv_ranking_bytes(fleet) + 1;
 	return n < RANKINGS_MIN   ? RANKINGS_MIN
 	       : n > RANKINGS_MAX ? RANKINGS_MAX
 				  : (unsigned)n;
@@ -92,9 +97,10 @@ int clv_placer_new(struct clv_fleet *fleet, const struct clv_place_policy *polic
 		.seed = options ? options->seed : 0,
 	};
 	placer->most_rankings =
-		count_rankings(fleet, options ? options->most_kept_bytes : 0);
+		count_rankings(fleet, policy, options ? options->most_kept_bytes : 0);
 	placer->rankings = calloc(placer->most_rankings, sizeof(*placer->rankings));
-	if (!placer->rankings || (policy->is_learned && learn(placer, workload) < 0)) {
+	if (!placer->rankings || (policy->is_learned && learn(placer, workload) < 0) ||
+		(policy->bound && clv_search_init(&placer->search, fleet) < 0)) {
 		clv_placer_free(placer);
 		return clv_error_errno(err, ENOMEM, "cannot create a placer");
 	}
@@ -113,6 +119,7 @@ struct clv_placer *clv_placer_free(struct clv_placer *placer)
 	free(placer->first_of);
 	clv_frag_free(placer->frag);
 	clv_room_done(&placer->room);
+	clv_search_done(&placer->search);
 	free(placer);
 	return NULL;
 }
@@ -131,7 +138,8 @@ size_t clv_placer_bytes(const struct clv_placer *placer)
 {
 	return sizeof(*placer) + placer->most_rankings * sizeof(*placer->rankings) +
 	       placer->n_rankings * clv_ranking_bytes(placer->fleet) +
-	       (placer->view.room ? clv_room_bytes(placer->fleet) : 0);
+	       (placer->view.room ? clv_room_bytes(placer->fleet) : 0) +
+	       (placer->policy->bound ? clv_search_bytes(placer->fleet) : 0);
 }
 
 static unsigned hash_of(const struct clv_place_request *shape)
@@ -292,12 +300,34 @@ static void follow(struct clv_placer *placer)
 	placer->view.version = placer->room.version + placer->n_followed;
 }
 
+/* Fills *ret_node with the best node, or CLV_FLEET_NONE.  Returns 0 or -ENOMEM. */
+static int find_node(struct clv_placer *placer, const struct clv_place_request *request,
+	uint32_t *ret_node)
+{
+	struct clv_place_request shape = clv_ranking_shape(request);
+	bool is_ruled =
+		request->rack || (request->group && request->rule != CLV_PLACE_FREE);
+	struct clv_ranking *ranking;
+
+	if (placer->policy->bound && !is_ruled) {
+		*ret_node = clv_search_find(
+			&placer->search, &placer->view, placer->policy, &shape);
+		return 0;
+	}
+	ranking = ranking_of(placer, &shape);
+	if (!ranking)
+		return -ENOMEM;
+	ranking->used = placer->view.n_decisions;
+	clv_ranking_update(ranking, &placer->view, placer->policy);
+	*ret_node = is_ruled ? best_in_group(placer, ranking, request)
+			     : clv_ranking_top(ranking, placer->fleet);
+	return 0;
+}
+
 int clv_placer_find(struct clv_placer *placer, const struct clv_place_request *request,
 	struct clv_place_at *ret_at)
 {
-	struct clv_place_request shape = clv_ranking_shape(request);
 	struct clv_place_at at = {0};
-	struct clv_ranking *ranking;
 	int r = clv_fleet_check(placer->fleet, request, NULL);
 
 	assert(request->rack <= placer->fleet->n_racks);
@@ -305,17 +335,12 @@ int clv_placer_find(struct clv_placer *placer, const struct clv_place_request *r
 		r = list_racks(placer);
 	if (r < 0)
 		return r;
-	ranking = ranking_of(placer, &shape);
-	if (!ranking)
-		return -ENOMEM;
-	ranking->used = ++placer->view.n_decisions;
+	placer->view.n_decisions++;
 	if (placer->view.room)
 		follow(placer);
-	clv_ranking_update(ranking, &placer->view, placer->policy);
-	if (request->rack || (request->group && request->rule != CLV_PLACE_FREE))
-		at.node = best_in_group(placer, ranking, request);
-	else
-		at.node = clv_ranking_top(ranking, placer->fleet);
+	r = find_node(placer, request, &at.node);
+	if (r < 0)
+		return r;
 	if (at.node == CLV_FLEET_NONE)
 		return -ENOSPC;
 	choose(placer, request, &at);

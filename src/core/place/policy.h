@@ -25,6 +25,13 @@ struct clv_place_view {
 	uint64_t version;     /* of all that scores depend on besides node and request */
 };
 
+/* What a node has to have so that its score can reach a given one: spare processors in
+ * thousandths of a device, by clv_place_spare(). */
+struct clv_place_need {
+	int64_t least_spare, most_spare;
+	int32_t most_score; /* that any node can have */
+};
+
 struct clv_place_policy {
 	const char *name;
 	const char *help; /* one line */
@@ -32,6 +39,16 @@ struct clv_place_policy {
 	int32_t (*score)(const struct clv_place_view *view,
 		const struct clv_fleet_node *node,
 		const struct clv_place_request *request);
+	/* Bounds, for searches that leave out nodes; NULL: none are known, and all nodes
+	 * are scored.  They hold for nodes where each fitting device has at least
+	 * least_milli free: bound is not below the score of that node, and every node
+	 * with that score or a higher one has what need returns. */
+	int32_t (*bound)(const struct clv_place_view *view,
+		const struct clv_fleet_node *node,
+		const struct clv_place_request *request, uint32_t least_milli);
+	struct clv_place_need (*need)(const struct clv_place_view *view,
+		const struct clv_place_request *request, uint32_t least_milli,
+		int32_t score);
 	/* Chooses devices of the node; NULL: by pick. */
 	void (*choose)(const struct clv_place_view *view,
 		const struct clv_fleet_node *node,
@@ -61,3 +78,13 @@ int32_t clv_place_score_balance(const struct clv_place_view *view,
 void clv_place_choose_balance(const struct clv_place_view *view,
 	const struct clv_fleet_node *node, const struct clv_place_request *request,
 	struct clv_place_at *ret_at);
+
+/* A node's free processors, counted as the devices that the workload would use with them,
+ * less its free devices, in thousandths of a device. */
+int64_t clv_place_spare(
+	const struct clv_place_view *view, const struct clv_fleet_node *node);
+int32_t clv_place_bound_balance(const struct clv_place_view *view,
+	const struct clv_fleet_node *node, const struct clv_place_request *request,
+	uint32_t least_milli);
+struct clv_place_need clv_place_need_balance(const struct clv_place_view *view,
+	const struct clv_place_request *request, uint32_t least_milli, int32_t score);
