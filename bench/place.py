@@ -39,7 +39,7 @@ OTHERS = ("fgd", "best-fit", "packing", "dot-product")
 LOADED = ("default", "gpushare100", "gpuspec33", "multigpu50")
 LOAD_SEEDS = {"fill": 3, "steady": 1}
 SCALE = (1213, 3000, 10000, 30000, 100000)
-DIVERSE_SCALE = (1213, 10000)
+DIVERSE_SCALE = (1213, 10000, 100000)
 
 
 def traces():
