@@ -130,11 +130,12 @@ ROOMS = {
     "core": (("base",), "rules without I/O, clock or threads"),
     "rm": (("base",), "NVIDIA's resource manager: channel groups seen in a process's ioctls, "
            "stopped and resumed"),
-    "simulate": (("base", "core/*", "arbiter/policy", "simulate/files"), "replays of traces and "
-                 "their figures; queues; a prediction of programs together on a device"),
+    "simulate": (("base", "core/*", "simulate/files"), "replays of traces and their figures; queues"),
     "simulate/capacity": (("base", "core/*", "simulate", "simulate/files"), "the cheapest fleet "
                           "for a trace"),
     "simulate/files": (("base", "core/*"), "fleets and traces as files: CSV, JSON, YAML"),
+    "simulate/predict": (("base", "core/*", "arbiter/policy"), "a prediction of programs together on "
+                         "a device, and its interval"),
     "arbiter": (("base", "core/*", "rm", "arbiter/policy", "arbiter/threads"), "the lease pages, "
                 "the attach messages, the thread that grants turns"),
     "arbiter/policy": (("base", "core/*"), "the choice of the next lease: EEVDF, caps, debts"),

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The prediction of programs that share a device: cases computed by hand. */
-#include "simulate/predict.h"
+#include "simulate/predict/predict.h"
 
 #include "base/units.h"
 

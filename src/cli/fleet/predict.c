@@ -7,7 +7,7 @@
 #include "cli/frame/cells.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/output.h"
-#include "simulate/predict.h"
+#include "simulate/predict/predict.h"
 
 #include <stdio.h>
 #include <string.h>

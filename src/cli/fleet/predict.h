@@ -2,7 +2,7 @@
 #pragma once
 
 #include "cli/frame/opt.h"
-#include "simulate/predict.h"
+#include "simulate/predict/predict.h"
 
 #include <jansson.h>
 

@@ -2,7 +2,7 @@
 /* A discrete event simulation: one program holds the device at a time, and time jumps
  * from event to event, which are the end of a burst, the end of a turn and the return of
  * a program.  It does what arbiter/turns.c does then, without pages and threads. */
-#include "simulate/predict.h"
+#include "simulate/predict/predict.h"
 
 #include "arbiter/policy/policy.h"
 #include "base/clock.h"
