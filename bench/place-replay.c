@@ -70,7 +70,7 @@ static struct clv_replay *replay_of(
 	struct clv_replay *replay = NULL;
 
 	must(clv_replay_new(clv_fleet_copy(input->fleet), policy, &input->read.workload,
-		     1, &replay, &err),
+		     NULL, &replay, &err),
 		&err);
 	return replay;
 }

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import place_chart
 import place_models
+import place_power
 import place_serve
 from tenants import BenchError
 
@@ -277,6 +278,20 @@ def capacity(context):
     context.add("place", "capacity", "replays", found["trials"], "")
 
 
+def power(context):
+    """What the fleet draws with each policy, with orders of arrival that are new in each run."""
+    seed = int(time.time())
+    context.tell(f"bench place: orders are drawn by the seeds from {seed} on")
+
+    def simulate(*words):
+        done = subprocess.run(
+            [Path(context.build) / "src/cli/cleave", "simulate", *map(str, words), "-o", "json"],
+            stdout=subprocess.PIPE, timeout=1800, check=True)
+        return json.loads(done.stdout)["items"]
+
+    place_power.run(context, simulate, traces() / "openb", LOADED, seed)
+
+
 def replay(context):
     replays = Replays(context, traces())
     if context.writes_docs:
@@ -296,7 +311,8 @@ def models(context):
 
 # The beginnings of the case names of a part, and the function that measures it.
 PARTS = {"load": load, "nodes": scale, "diverse": scale, "mig": place_mig, "models": models,
-         "capacity": capacity, "serve": serve, "replay": replay, "ours": replay, "speed": replay}
+         "capacity": capacity, "power": power, "serve": serve, "replay": replay, "ours": replay,
+         "speed": replay}
 
 
 def run(context):

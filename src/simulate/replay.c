@@ -45,10 +45,9 @@ struct clv_replay {
 };
 
 int clv_replay_new(struct clv_fleet *fleet, const struct clv_place_policy *policy,
-	const struct clv_workload *workload, uint64_t seed, struct clv_replay **ret,
-	struct clv_error *err)
+	const struct clv_workload *workload, const struct clv_placer_options *options,
+	struct clv_replay **ret, struct clv_error *err)
 {
-	struct clv_placer_options options = {.seed = seed};
 	struct clv_replay *replay = calloc(1, sizeof(*replay));
 	int r;
 
@@ -61,7 +60,7 @@ int clv_replay_new(struct clv_fleet *fleet, const struct clv_place_policy *polic
 	replay->frag = clv_frag_new(fleet, workload);
 	if (replay->empty && replay->frag)
 		r = clv_placer_new(
-			fleet, policy, workload, &options, &replay->placer, err);
+			fleet, policy, workload, options, &replay->placer, err);
 	else
 		r = clv_error_errno(err, ENOMEM, "cannot create a replay");
 	if (r < 0) {
@@ -157,6 +156,10 @@ static int pass_until(struct clv_replay *replay, int64_t now_s)
 	else
 		depart_until(replay, now_s);
 	clv_busy_pass(&replay->busy, replay->fleet, now_s);
+	/* Before the first arrival the trace has no time. */
+	if (replay->counts.arrived == 0)
+		replay->busy.joules = 0;
+	replay->counts.joules_until_last = replay->busy.joules;
 	replay->counts.busy_device_s = replay->busy.device_s;
 	replay->counts.busy_until_last_s = replay->busy.device_s;
 	return r;
@@ -215,6 +218,7 @@ static void add_point(struct clv_replay *replay)
 		point->stranded = clv_frag_fleet(replay->frag, replay->fleet) *
 				  CLV_PLACE_WHOLE / milli;
 		point->in_use = count_in_use(replay->fleet);
+		point->watts = (uint32_t)replay->fleet->watts;
 	}
 	point->n++;
 	point->allocated +=

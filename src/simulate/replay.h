@@ -8,6 +8,7 @@
 struct clv_error;
 struct clv_fleet;
 struct clv_place_policy;
+struct clv_placer_options;
 struct clv_queue;
 struct clv_queue_options;
 struct clv_trace_item;
@@ -26,6 +27,7 @@ struct clv_replay_point {
 	double allocated; /* of the fleet's compute, 0..1; mean over the arrivals here */
 	double stranded; /* stranded for the workload, 0..1 of the compute of the fleet */
 	uint32_t in_use; /* devices with a lease */
+	uint32_t watts;  /* of all nodes; 0: not known */
 	uint32_t n;      /* arrivals here; 0: the other members are not valid */
 };
 
@@ -43,15 +45,18 @@ struct clv_replay_counts {
 	/* With times: devices held, integrated over time, until the end and until the
 	 * last arrival. */
 	double busy_device_s, busy_until_last_s;
+	/* With times: what all nodes drew from the first arrival to the last one. */
+	double joules_until_last;
 };
 
 struct clv_replay;
 
 /* Takes the fleet in its current state and owns it, also on failure.  workload: for the
- * placer and the curve of stranded compute; borrowed for the call. */
+ * placer and the curve of stranded compute; it and the options are borrowed for the
+ * call. */
 int clv_replay_new(struct clv_fleet *fleet, const struct clv_place_policy *policy,
-	const struct clv_workload *workload, uint64_t seed, struct clv_replay **ret,
-	struct clv_error *err);
+	const struct clv_workload *workload, const struct clv_placer_options *options,
+	struct clv_replay **ret, struct clv_error *err);
 struct clv_replay *clv_replay_free(struct clv_replay *replay);
 
 /* Makes the curve have a point for each percent of this time instead of each percent of

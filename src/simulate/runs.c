@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "core/fleet/fleet.h"
 #include "core/fleet/workload.h"
+#include "core/place/place.h"
 #include "core/place/policy.h"
 #include "simulate/replay.h"
 #include "simulate/trace.h"
@@ -69,8 +70,10 @@ static int play(struct clv_runs *runs, struct clv_run *run)
 {
 	struct clv_source *source = NULL;
 	struct clv_trace_item item;
-	int r = clv_replay_new(run->fleet, run->policy, &runs->workload,
-		runs->options.seed, &run->replay, &run->err);
+	struct clv_placer_options options = {
+		.seed = runs->options.seed, .power_milli = runs->power_milli};
+	int r = clv_replay_new(run->fleet, run->policy, &runs->workload, &options,
+		&run->replay, &run->err);
 
 	run->fleet = NULL;
 	if (r == 0)

@@ -32,8 +32,9 @@ struct clv_runs {
 	struct clv_source_options options;
 	struct clv_run *runs;
 	size_t n_runs;
-	unsigned most_moves; /* leases moved for a request that does not fit; 0: none */
-	bool admits;         /* what is not worth its cost is refused */
+	unsigned most_moves;  /* leases moved for a request that does not fit; 0: none */
+	bool admits;          /* what is not worth its cost is refused */
+	uint32_t power_milli; /* see clv_placer_options */
 	struct clv_queue_options queue; /* CLV_QUEUE_NONE: nothing waits */
 	uint64_t n_refused_ends; /* a run ends when so many are refused; 0: never */
 	/* Arrivals played in all runs together, for a progress bar; readable by any

@@ -42,6 +42,7 @@ static int add_node(const struct clv_csv *csv, const struct clv_csv_map *map,
 		.n_devices = (uint8_t)row->n_devices,
 		.n_numa = (uint8_t)row->n_numa,
 		.n_linked = (uint8_t)row->n_linked,
+		.power = row->power,
 	};
 	struct clv_error why = {0};
 	int r;

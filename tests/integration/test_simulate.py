@@ -398,6 +398,51 @@ class Simulate(Case):
             self.assertEqual((done.returncode, done.stdout), (64, ""))
             self.assertIn(message, done.stderr)
 
+    def test_power(self):
+        """What nodes draw, from the first arrival to the last one: a device and a socket in use draw
+        all of their power, and policies that count it put the first request where less is added."""
+        head = "sn,cpu_milli,memory_mib,gpu,model,gpu_idle_w,gpu_full_w,socket_idle_w,socket_full_w,"
+        table = self.file("nodes.csv", head + "socket_cpu_milli\n"
+                          "big,64000,262144,4,A,50,400,20,270,32000\n"
+                          "small,64000,262144,4,B,10,70,20,120,32000\n")
+        tree = self.file("nodes.yaml", "version: 1\nnodes:\n" + "".join(
+            f"  - {{model: {model}, cpus: 64, memory: 256Gi, devices: 4, device_watts: {device}, "
+            f"socket_watts: {socket}, socket_cpus: 32}}\n"
+            for model, device, socket in (("A", "50..400", "20..270"), ("B", "10..70", "20..120"))))
+        pods = self.file("pods.csv", "name,cpu_milli,memory_mib,num_gpu,gpu_milli,arrives_s,stays_s\n"
+                         "p,4000,1024,1,500,1000,3600\nq,4000,1024,1,500,8200,3600\n")
+        for nodes in table, tree:
+            rows = {row["policy"]: row for row in self.items(
+                "simulate", nodes, pods, "--times", "-p", "fgd,balance,pwr-fgd,pwr-balance")}
+            for policy, added in (("fgd", 600), ("balance", 600), ("pwr-fgd", 160),
+                                  ("pwr-balance", 160)):
+                row = rows[policy]
+                self.assertEqual(row["watts"], 320 + added, policy)
+                self.assertAlmostEqual(row["watts_mean"], 320 + added / 2)
+                self.assertAlmostEqual(row["energy_kwh"], (2 * 320 + added) / 1000)
+        # Without times there is no energy.
+        row, = self.items("simulate", table, pods, "-p", "pwr-balance", "--power", "0.5")
+        self.assertEqual((row["watts"], "energy_kwh" in row), (480, False))
+        self.assertEqual(row["curve"][-1]["watts"], 480)
+        done = cleave("simulate", table, pods, "--times", "-p", "fgd")
+        self.assertRegex(done.stdout, r"POWER +ENERGY[^\n]*\nfgd .* 0\.6 kW +1 kWh")
+
+    def test_power_that_is_wrong(self):
+        nodes, pods = self.file("nodes.csv", NODES), self.file("pods.csv", PODS)
+        node = "version: 1\nnodes:\n  - {model: A, cpus: 64, memory: 1Gi, devices: 4, device_watts: "
+        for fleet, words, code, said in (
+                (nodes, ("-p", "fgd,pwr-fgd"), 78, "nodes.csv: no node says what it draws"),
+                (nodes, ("--power", "0.5"), 64, "--power is for the policies pwr-fgd and pwr-balance"),
+                (nodes, ("--power", "2", "-p", "pwr-fgd"), 64, "2"),
+                (self.file("a.yaml", node + "300}\n"), (), 78, "a.yaml:3:"),
+                (self.file("b.yaml", node + "400..50}\n"), (), 78, "no less in use than idle"),
+                (self.file("c.yaml", node + "-1..50}\n"), (), 78, "'-1..50' is no power in watts"),
+                (self.file("d.csv", NODES.replace("model\n", "model,gpu_full_w\n").replace(
+                    ",A\n", ",A,many\n")), (), 78, "d.csv:2:")):
+            done = cleave("simulate", fleet, pods, *words)
+            self.assertEqual((done.returncode, done.stdout), (code, ""), done.stderr)
+            self.assertIn(said, done.stderr)
+
     def test_joined_by_nvlink(self):
         """Threes of devices, and requests for two that NVLink joins, or on one NUMA node."""
         nodes = "sn,cpu_milli,memory_mib,gpu,model,nvlink,numa\nn1,9000,9000,6,A,3,3\n"

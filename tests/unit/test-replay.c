@@ -32,7 +32,7 @@ static struct clv_replay *replay_of(struct clv_fleet *fleet, const char *policy)
 	assert_int_equal(clv_workload_add(&workload, &whole, 1), 0);
 	clv_workload_cut(&workload, 95);
 	assert_int_equal(clv_replay_new(fleet, clv_place_policy_find(policy), &workload,
-				 1, &replay, NULL),
+				 NULL, &replay, NULL),
 		0);
 	clv_workload_done(&workload);
 	return replay;

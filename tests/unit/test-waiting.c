@@ -35,7 +35,7 @@ static struct clv_replay *replay_of(
 	assert_int_equal(clv_workload_add(&workload, &whole, 1), 0);
 	clv_workload_cut(&workload, 95);
 	assert_int_equal(clv_replay_new(fleet, clv_place_policy_find("best-fit"),
-				 &workload, 1, &replay, NULL),
+				 &workload, NULL, &replay, NULL),
 		0);
 	clv_workload_done(&workload);
 	assert_int_equal(clv_replay_use_queue(replay, &options), 0);

@@ -9,7 +9,7 @@
 #include "cli/fleet/capacity-view.h"
 #include "cli/fleet/draws.h"
 #include "cli/fleet/scenario.h"
-#include "cli/frame/cells.h"
+#include "cli/fleet/simulate-view.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/output.h"
 #include "core/fleet/fleet.h"
@@ -40,7 +40,7 @@ struct simulate_settings {
 	const char *queue, *gang_rule;
 	uint64_t most_wait_ns;
 	const char *lose, *add, *speeds;
-	uint32_t mig_ppm;
+	uint32_t mig_ppm, power_ppm;
 	uint64_t n_draws;
 	bool times, admit, skip_bad;
 };
@@ -49,217 +49,7 @@ struct simulate_settings {
 #define MOST_FILL 200
 /* Rows that are wrong and shown; the others are counted. */
 #define MOST_TOLD 10
-
-/* --- policies side by side --- */
-
-static void cell_accepted(const json_t *row, char ret[CLV_CELL_MAX])
-{
-	snprintf(ret, CLV_CELL_MAX, "%.2f %%", 100 * clv_json_number(row, "accepted"));
-}
-
-static void cell_allocated(const json_t *row, char ret[CLV_CELL_MAX])
-{
-	snprintf(ret, CLV_CELL_MAX, "%.2f %%", 100 * clv_json_number(row, "allocated"));
-}
-
-static void cell_stranded(const json_t *row, char ret[CLV_CELL_MAX])
-{
-	snprintf(ret, CLV_CELL_MAX, "%.2f %%", 100 * clv_json_number(row, "stranded"));
-}
-
-static void cell_gangs(const json_t *row, char ret[CLV_CELL_MAX])
-{
-	ret[0] = '\0';
-	if (json_object_get(row, "gangs"))
-		snprintf(ret, CLV_CELL_MAX, "%.0f of %.0f",
-			clv_json_number(row, "gangs_placed"),
-			clv_json_number(row, "gangs"));
-}
-
-static void cell_one_rack(const json_t *row, char ret[CLV_CELL_MAX])
-{
-	ret[0] = '\0';
-	if (json_object_get(row, "gangs_in_one_rack"))
-		snprintf(ret, CLV_CELL_MAX, "%.0f of %.0f",
-			clv_json_number(row, "gangs_in_one_rack"),
-			clv_json_number(row, "gangs_placed"));
-}
-
-static void cell_mean(const json_t *row, char ret[CLV_CELL_MAX])
-{
-	ret[0] = '\0';
-	if (json_object_get(row, "allocated_mean"))
-		snprintf(ret, CLV_CELL_MAX, "%.2f %%",
-			100 * clv_json_number(row, "allocated_mean"));
-}
-
-/* "" if the row has none. */
-static void cell_time(const json_t *row, const char *key, char ret[CLV_CELL_MAX])
-{
-	ret[0] = '\0';
-	if (json_object_get(row, key))
-		clv_scenario_time_text(clv_json_number(row, key), ret);
-}
-
-#define CELL_TIME(name, key)                                        \
-	static void name(const json_t *row, char ret[CLV_CELL_MAX]) \
-	{                                                           \
-		cell_time(row, key, ret);                           \
-	}
-CELL_TIME(cell_wait, "wait_mean_s")
-CELL_TIME(cell_wait_p50, "wait_p50_s")
-CELL_TIME(cell_wait_p99, "wait_p99_s")
-CELL_TIME(cell_end, "completion_mean_s")
-CELL_TIME(cell_end_p50, "completion_p50_s")
-CELL_TIME(cell_end_p99, "completion_p99_s")
-
-static const struct clv_column columns[] = {
-	/* clang-format off */
-	/* header       cell            right  fit    rank   rare   key */
-	{ "POLICY",     NULL,           false, WHOLE, 0,     false, "policy" },
-	{ "ARRIVED",    NULL,           true,  WHOLE, 2,     false, "arrived" },
-	{ "ACCEPTED",   cell_accepted,  true,  WHOLE, 0,     false, NULL },
-	{ "ALLOCATED",  cell_allocated, true,  WHOLE, 0,     false, NULL },
-	{ "MEAN",       cell_mean,      true,  WHOLE, 1,     true,  NULL },
-	{ "STRANDED",   cell_stranded,  true,  WHOLE, 1,     false, NULL },
-	{ "IN USE",     NULL,           true,  WHOLE, 1,     false, "devices_in_use" },
-	{ "TOO LARGE",  NULL,           true,  WHOLE, 3,     false, "too_large" },
-	{ "NO MODEL",   NULL,           true,  WHOLE, 3,     false, "of_no_model" },
-	{ "GANGS",      cell_gangs,     true,  WHOLE, 1,     true,  NULL },
-	{ "ONE RACK",   cell_one_rack,  true,  WHOLE, 2,     true,  NULL },
-	{ "MOVED",      NULL,           true,  WHOLE, 1,     true,  "moved" },
-	{ "DECLINED",   NULL,           true,  WHOLE, 1,     true,  "not_admitted" },
-	{ "WAIT",       cell_wait,      true,  WHOLE, 0,     true,  NULL },
-	{ "WAIT P50",   cell_wait_p50,  true,  WHOLE, 2,     true,  NULL },
-	{ "WAIT P99",   cell_wait_p99,  true,  WHOLE, 0,     true,  NULL },
-	{ "DONE",       cell_end,       true,  WHOLE, 1,     true,  NULL },
-	{ "DONE P50",   cell_end_p50,   true,  WHOLE, 2,     true,  NULL },
-	{ "DONE P99",   cell_end_p99,   true,  WHOLE, 1,     true,  NULL },
-	{ "PREEMPTED",  NULL,           true,  WHOLE, 1,     true,  "preempted" },
-	/* clang-format on */
-};
-
-static const struct clv_listing listing = {
-	.columns = columns,
-	.n_columns = CLV_ARRAY_SIZE(columns),
-	.name_key = "policy",
-};
-
-static json_t *curve_of(const struct clv_replay_point *points, const char *x)
-{
-	json_t *curve = json_array();
-
-	for (unsigned i = 0; i < CLV_REPLAY_POINTS; i++) {
-		if (points[i].n == 0)
-			continue;
-		json_array_append_new(curve,
-			json_pack("{s:f, s:f, s:f, s:i}", x, i / 100.0, "allocated",
-				points[i].allocated, "stranded", points[i].stranded,
-				"devices_in_use", (int)points[i].in_use));
-	}
-	return curve;
-}
-
-/* The point with the most allocated; in a trace with departures it is not the last one.
- */
-static const struct clv_replay_point *fullest(const struct clv_replay_point *points)
-{
-	const struct clv_replay_point *best = points;
-
-	for (unsigned i = 1; i < CLV_REPLAY_POINTS; i++) {
-		if (points[i].n > 0 &&
-			(best->n == 0 || points[i].allocated >= best->allocated))
-			best = &points[i];
-	}
-	return best;
-}
-
-static void add_times(json_t *row, const char *what, struct clv_queue_times times)
-{
-	static const char *const names[] = {"mean", "p50", "p99"};
-	double values[] = {times.mean_s, (double)times.p50_s, (double)times.p99_s};
-	char key[32];
-
-	for (unsigned i = 0; times.n > 0 && i < CLV_ARRAY_SIZE(names); i++) {
-		snprintf(key, sizeof(key), "%s_%s_s", what, names[i]);
-		json_object_set_new(row, key, json_real(values[i]));
-	}
-}
-
-static void add_queue(json_t *row, struct clv_queue *queue)
-{
-	const struct clv_queue_counts *counts = clv_queue_counts(queue);
-
-	add_times(row, "wait", clv_queue_waits(queue));
-	add_times(row, "completion", clv_queue_completions(queue));
-	json_object_set_new(
-		row, "given_up", json_integer((json_int_t)counts->requests_given_up));
-	if (counts->preempted == 0)
-		return;
-	json_object_set_new(
-		row, "preempted", json_integer((json_int_t)counts->preempted));
-	json_object_set_new(
-		row, "lost_device_hours", json_real(counts->lost_device_s / 3600));
-}
-
-/* The part of the fleet that was allocated, from the first arrival to the last one. */
-static void add_mean(json_t *row, const struct clv_runs *runs, const struct clv_run *run)
-{
-	double devices = (double)clv_replay_fleet(run->replay)->milli / 1000;
-	double span_s = (double)(runs->last_s - runs->first_s);
-
-	if (runs->options.is_timed && span_s > 0 && devices > 0)
-		json_object_set_new(row, "allocated_mean",
-			json_real(clv_replay_counts(run->replay)->busy_until_last_s /
-				  span_s / devices));
-}
-
-/* Adds the members that only some replays have. */
-static void add_rare(json_t *row, const struct clv_runs *runs, const struct clv_run *run)
-{
-	const struct clv_replay_counts *counts = clv_replay_counts(run->replay);
-
-	if (counts->gangs > 0) {
-		json_object_set_new(
-			row, "gangs", json_integer((json_int_t)counts->gangs));
-		json_object_set_new(row, "gangs_placed",
-			json_integer((json_int_t)counts->gangs_placed));
-		if (clv_replay_fleet(run->replay)->n_racks > 0)
-			json_object_set_new(row, "gangs_in_one_rack",
-				json_integer((json_int_t)counts->gangs_in_one_rack));
-	}
-	if (runs->most_moves > 0)
-		json_object_set_new(
-			row, "moved", json_integer((json_int_t)counts->moved));
-	if (runs->admits)
-		json_object_set_new(row, "not_admitted",
-			json_integer((json_int_t)counts->not_admitted));
-	add_mean(row, runs, run);
-	if (clv_replay_queue(run->replay))
-		add_queue(row, clv_replay_queue(run->replay));
-}
-
-static json_t *row_of(const struct clv_run *run, const struct clv_runs *runs)
-{
-	const struct clv_replay_counts *counts = clv_replay_counts(run->replay);
-	const struct clv_replay_point *points = clv_replay_curve(run->replay);
-	const struct clv_replay_point *full = fullest(points);
-	json_t *row = json_pack(
-		"{s:s, s:I, s:I, s:f, s:I, s:I, s:I, s:f, s:f, s:i, s:i, s:f, s:o}",
-		"policy", run->policy->name, "arrived", (json_int_t)counts->arrived,
-		"placed", (json_int_t)counts->placed, "accepted",
-		(double)counts->placed / (double)counts->arrived, "refused",
-		(json_int_t)counts->refused, "too_large", (json_int_t)counts->too_large,
-		"of_no_model", (json_int_t)counts->of_no_model, "allocated",
-		full->allocated, "stranded", full->stranded, "devices_in_use",
-		(int)full->in_use, "devices",
-		(int)clv_replay_fleet(run->replay)->n_devices, "busy_device_hours",
-		counts->busy_device_s / 3600, "curve",
-		curve_of(points, runs->options.is_timed ? "time" : "load"));
-
-	add_rare(row, runs, run);
-	return row;
-}
+#define PPM_PER_MILLI 1000
 
 static int write_svg(const char *path, const struct clv_runs *runs)
 {
@@ -290,8 +80,8 @@ static int show_runs(
 	_cleanup_json_ json_t *list = json_pack("{s:o}", "items", items);
 
 	for (size_t i = 0; i < runs->n_runs; i++)
-		json_array_append_new(items, row_of(&runs->runs[i], runs));
-	if (clv_output_list(&listing, settings->common.output, list) < 0)
+		json_array_append_new(items, clv_simulate_row(&runs->runs[i], runs));
+	if (clv_output_list(&clv_simulate_listing, settings->common.output, list) < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "cannot write the result: %m");
 	return settings->svg ? write_svg(settings->svg, runs) : CLV_EXIT_OK;
 }
@@ -388,8 +178,8 @@ static int draw_once(struct clv_runs *runs, const struct clv_fleet *fleet,
 	if (clv_runs_play(runs, show_drawing, drawing, &err) < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "%s", err.msg);
 	for (size_t i = 0; i < runs->n_runs; i++)
-		json_array_append_new(
-			json_array_get(by_policy, i), row_of(&runs->runs[i], runs));
+		json_array_append_new(json_array_get(by_policy, i),
+			clv_simulate_row(&runs->runs[i], runs));
 	return 0;
 }
 
@@ -513,6 +303,27 @@ static int read_snapshot(const char *path, struct clv_snapshot **ret)
 	return 0;
 }
 
+/* Whether the policies that count power can. */
+static int check_power(const struct simulate_settings *settings, const char *path,
+	const struct clv_place_policy *const *policies, size_t n,
+	const struct clv_fleet *fleet)
+{
+	bool is_counted = false;
+
+	for (size_t i = 0; i < n; i++)
+		is_counted |= policies[i]->counts_power;
+	if (settings->power_ppm && !is_counted)
+		return clv_cli_fail(CLV_EXIT_USAGE,
+			"--power is for the policies pwr-fgd and pwr-balance: add "
+			"--policy pwr-fgd");
+	if (is_counted && fleet->n_powers == 0)
+		return clv_cli_fail(CLV_EXIT_BAD_FILE,
+			"%.200s: no node says what it draws, so no power can be saved: "
+			"add 'device_watts: 30..300' to the nodes",
+			path);
+	return 0;
+}
+
 static int simulate(const struct simulate_settings *settings, struct clv_runs *runs,
 	const struct clv_place_policy *const *policies, const struct clv_fleet *fleet,
 	const struct clv_node_notes *notes)
@@ -551,6 +362,7 @@ static int run_simulate(const void *userdata, int argc, char **argv)
 	struct clv_runs runs = {.runs = items,
 		.most_moves = (unsigned)settings->most_moves,
 		.admits = settings->admit,
+		.power_milli = (settings->power_ppm + PPM_PER_MILLI - 1) / PPM_PER_MILLI,
 		.queue = queue_of(settings)};
 	int r = check_settings(settings), n;
 
@@ -577,6 +389,8 @@ static int run_simulate(const void *userdata, int argc, char **argv)
 	if (r == 0)
 		r = read_fleet(settings, argv[0], &fleet, &notes);
 	if (r == 0)
+		r = check_power(settings, argv[0], policies, runs.n_runs, fleet);
+	if (r == 0)
 		r = read_snapshot(argv[1], &snapshot);
 	runs.options.snapshot = snapshot;
 	if (r == 0)
@@ -601,8 +415,16 @@ static const struct clv_opt options[] = {
 		.argument = "NAME[,NAME...]",
 		.help = "Simulate these policies: random, first-fit, best-fit, "
 			"worst-fit, "
-			"packing, dot-product, clustering, fgd, balance (default "
-			"first-fit, best-fit, fgd and balance)",
+			"packing, dot-product, clustering, fgd, balance, pwr-fgd, "
+			"pwr-balance (default first-fit, best-fit, fgd and balance)",
+	},
+	{
+		.name = "power",
+		.type = CLV_OPT_FRACTION,
+		.offset = CLV_OPT_AT(struct simulate_settings, power_ppm),
+		.argument = "FRACTION",
+		.help = "With pwr-fgd and pwr-balance: the weight of the power that a "
+			"place adds, against the devices that it wastes (default 0.1)",
 	},
 	{
 		.name = "times",

@@ -104,7 +104,7 @@ static const char *audit_node(const struct clv_fleet *fleet, uint32_t number,
 
 const char *clv_fleet_audit(const struct clv_fleet *fleet)
 {
-	uint64_t held_milli = 0;
+	uint64_t held_milli = 0, watts = 0;
 	uint32_t n_held = 0;
 
 	for (uint32_t i = 0; i < fleet->n_nodes; i++) {
@@ -112,9 +112,12 @@ const char *clv_fleet_audit(const struct clv_fleet *fleet)
 
 		if (wrong)
 			return wrong;
+		watts += clv_fleet_watts_of(fleet, &fleet->nodes[i]);
 	}
 	if (n_held != fleet->n_held)
 		return "the number of leases is wrong";
+	if (watts != fleet->watts)
+		return "the power is wrong";
 	return held_milli == fleet->held_milli ? NULL
 					       : "the compute that is held is wrong";
 }

@@ -31,8 +31,9 @@ static uint64_t mix(uint64_t hash, uint64_t value)
  * equal. */
 static uint64_t state_of(const struct clv_fleet *fleet, const struct clv_fleet_node *node)
 {
-	uint64_t hash = mix(
-		(uint64_t)node->n_linked << 8 | (node->model + 1u), node->free_cpu_milli);
+	uint64_t hash = mix((uint64_t)node->power << 16 | (uint64_t)node->n_linked << 8 |
+				    (node->model + 1u),
+		node->free_cpu_milli);
 
 	hash = mix(hash, (uint64_t)node->cpu_milli << 32 | node->memory_mib);
 	hash = mix(hash, node->free_memory_mib);
@@ -125,6 +126,7 @@ static void add_lease(
 	struct clv_fleet *fleet, const struct clv_fleet_lease *lease, int sign)
 {
 	struct clv_fleet_node *node = &fleet->nodes[lease->node];
+	uint32_t watts = clv_fleet_watts_of(fleet, node);
 
 	node->free_cpu_milli -= (uint32_t)sign * lease->cpu_milli;
 	node->free_memory_mib -= (uint32_t)sign * lease->memory_mib;
@@ -134,6 +136,7 @@ static void add_lease(
 	if (lease->devices)
 		node->n_leases[size_of(lease)] =
 			(uint16_t)(node->n_leases[size_of(lease)] + sign);
+	fleet->watts += clv_fleet_watts_of(fleet, node) - (uint64_t)watts;
 	clv_fleet_node_changed(fleet, lease->node);
 }
 
@@ -308,6 +311,7 @@ int clv_fleet_lose_node(struct clv_fleet *fleet, uint32_t number,
 			gone(userdata, node->first_lease);
 		clv_fleet_release(fleet, node->first_lease);
 	}
+	fleet->watts -= clv_fleet_watts_of(fleet, node);
 	node->is_lost = true;
 	fleet->milli -= (uint64_t)node->n_devices * CLV_PLACE_WHOLE;
 	clv_fleet_node_changed(fleet, number);
@@ -321,6 +325,7 @@ int clv_fleet_return_node(struct clv_fleet *fleet, uint32_t number)
 	if (!fleet->nodes[number].is_lost)
 		return -EALREADY;
 	fleet->nodes[number].is_lost = false;
+	fleet->watts += clv_fleet_watts_of(fleet, &fleet->nodes[number]);
 	fleet->milli += (uint64_t)fleet->nodes[number].n_devices * CLV_PLACE_WHOLE;
 	clv_fleet_node_changed(fleet, number);
 	return 0;

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define FIRST_ROOM 64
+#define SOCKETS_MAX 1024
 
 struct clv_fleet *clv_fleet_new(void)
 {
@@ -36,6 +37,7 @@ struct clv_fleet *clv_fleet_free(struct clv_fleet *fleet)
 	free(fleet->schemes);
 	free(fleet->models);
 	free(fleet->racks);
+	free(fleet->powers);
 	free(fleet->log.nodes);
 	free(fleet->log.last);
 	free(fleet);
@@ -110,6 +112,8 @@ struct clv_fleet *clv_fleet_copy(const struct clv_fleet *fleet)
 		fleet->models, fleet->n_models * sizeof(*fleet->models), &is_failed);
 	copy->racks = copy_of(
 		fleet->racks, fleet->room_racks * sizeof(*fleet->racks), &is_failed);
+	copy->powers = copy_of(
+		fleet->powers, fleet->n_powers * sizeof(*fleet->powers), &is_failed);
 	if (is_failed || copy_log(copy, fleet) < 0)
 		return clv_fleet_free(copy);
 	return copy;
@@ -125,6 +129,7 @@ size_t clv_fleet_bytes(const struct clv_fleet *fleet)
 					     (fleet->dies ? sizeof(*fleet->dies) : 0)) +
 	       fleet->room_leases * sizeof(*fleet->leases) +
 	       fleet->room_racks * sizeof(*fleet->racks) +
+	       fleet->n_powers * sizeof(*fleet->powers) +
 	       fleet->room_nodes * sizeof(*fleet->log.last) +
 	       n_ring * sizeof(*fleet->log.nodes);
 }
@@ -263,6 +268,17 @@ static int make_room(struct clv_fleet *fleet, uint32_t n_devices)
 	return r;
 }
 
+static bool is_good_power(
+	const struct clv_fleet_power *power, const struct clv_fleet_node_spec *spec)
+{
+	return power->device_full_w <= CLV_FLEET_WATTS_MAX &&
+	       power->socket_full_w <= CLV_FLEET_WATTS_MAX &&
+	       power->device_idle_w <= power->device_full_w &&
+	       power->socket_idle_w <= power->socket_full_w &&
+	       (power->socket_milli == 0 ||
+		       spec->cpu_milli / power->socket_milli < SOCKETS_MAX);
+}
+
 static int check_spec(const struct clv_fleet *fleet,
 	const struct clv_fleet_node_spec *spec, struct clv_error *err)
 {
@@ -277,6 +293,11 @@ static int check_spec(const struct clv_fleet *fleet,
 	if (spec->scheme > fleet->n_schemes)
 		return clv_error_set(err, -EINVAL, "the fleet has %u schemes, not %u",
 			fleet->n_schemes, spec->scheme);
+	if (!is_good_power(&spec->power, spec))
+		return clv_error_set(err, -EINVAL,
+			"a device or a socket draws at most %d W, no less in use than "
+			"idle, and a node has at most %d sockets",
+			CLV_FLEET_WATTS_MAX, SOCKETS_MAX);
 	return 0;
 }
 
@@ -308,6 +329,7 @@ int clv_fleet_add_node(struct clv_fleet *fleet, const struct clv_fleet_node_spec
 {
 	int r = check_spec(fleet, spec, err), model;
 	uint16_t rack;
+	uint8_t power;
 
 	if (r < 0)
 		return r;
@@ -327,6 +349,12 @@ int clv_fleet_add_node(struct clv_fleet *fleet, const struct clv_fleet_node_spec
 	r = make_room(fleet, spec->n_devices);
 	if (r == 0)
 		r = number_rack(fleet, spec->rack, &rack);
+	if (r == 0)
+		r = clv_fleet_number_power(fleet, &spec->power, &power);
+	if (r == -ENOSPC)
+		return clv_error_set(err, r,
+			"no room for a node: at most %d racks, and %d kinds of power",
+			UINT16_MAX, UINT8_MAX);
 	if (r < 0)
 		return clv_error_errno(err, -r, "cannot add a node");
 
@@ -341,8 +369,10 @@ int clv_fleet_add_node(struct clv_fleet *fleet, const struct clv_fleet_node_spec
 		.model = (uint8_t)model,
 		.rack = rack,
 		.n_linked = spec->n_linked,
+		.power = power,
 	};
 	add_devices(fleet, spec);
+	fleet->watts += clv_fleet_watts_of(fleet, &fleet->nodes[fleet->n_nodes]);
 	fleet->log.last[fleet->n_nodes] = 0;
 	clv_fleet_node_changed(fleet, fleet->n_nodes++);
 	return 0;

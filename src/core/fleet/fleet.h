@@ -57,7 +57,17 @@ struct clv_fleet_node {
 	uint16_t n_leases[CLV_FLEET_SIZES];
 	uint16_t rack;    /* 1 + its index in the fleet; 0: unknown */
 	uint8_t n_linked; /* adjacent devices that NVLink joins; 0 or 1: none */
+	uint8_t power;    /* 1 + the index of its power in the fleet; 0: unknown */
 };
+
+/* What a node draws; all 0: unknown.  Of a device and of a socket: without and with a
+ * lease, in watts, at most CLV_FLEET_WATTS_MAX. */
+struct clv_fleet_power {
+	uint32_t device_idle_w, device_full_w;
+	uint32_t socket_idle_w, socket_full_w;
+	uint32_t socket_milli; /* processors of a socket; 0: all of the node are on one */
+};
+#define CLV_FLEET_WATTS_MAX 100000
 
 /* 40 bytes. */
 struct clv_fleet_lease {
@@ -101,6 +111,9 @@ struct clv_fleet {
 	/* By model: the relative speed of its devices, in thousandths; 0:
 	 * CLV_FLEET_SPEED. */
 	uint32_t speeds[CLV_PLACE_MODELS_MAX];
+	struct clv_fleet_power *powers;
+	uint32_t n_powers;
+	uint64_t watts; /* what all nodes draw */
 	/* compute of all devices, and the part of it that leases hold */
 	uint64_t milli, held_milli;
 	struct clv_fleet_log log;
@@ -116,6 +129,7 @@ struct clv_fleet_node_spec {
 	uint8_t n_numa;   /* NUMA nodes with devices, equally many on each; 0: one */
 	uint8_t n_linked; /* devices that NVLink joins, from the first one on; 0: none */
 	uint8_t scheme;   /* 0: shares; else 1 + index */
+	struct clv_fleet_power power;
 	/* By device: 1 + the I/O die of the GPU that it is on, 0: unknown.  NULL: all
 	 * unknown. */
 	const uint8_t *dies;

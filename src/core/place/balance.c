@@ -9,13 +9,17 @@
  * - the room that it takes from requests that few nodes can take, by the probability that
  *   there is too little of it (room.h).
  *
- * There are no weights, because all four are devices lost, except that the second and
+ * and with a policy that counts power, the power that it adds, by the weight of power
+ * over that of devices, where the power of the mean device counts as a device.
+ *
+ * The four have no weights, because all are devices lost, except that the second and
  * third count for as long as they last: in full while no lease ends.  Costs that differ
  * by less than a fiftieth of a device count as equal, so that of many good nodes the
  * first is filled. */
 #include "core/place/policy.h"
 
 #include "core/fleet/fleet.h"
+#include "core/fleet/power.h"
 #include "core/place/frag.h"
 #include "core/place/prices.h"
 #include "core/place/room.h"
@@ -76,6 +80,18 @@ static unsigned count_whole(const struct clv_place_view *view,
 	return n;
 }
 
+static int64_t power_cost(const struct clv_place_view *view,
+	const struct clv_fleet_node *node, const struct clv_place_request *request,
+	uint64_t devices)
+{
+	uint32_t weight = view->power_milli < 1000 ? view->power_milli : 999;
+	uint64_t added =
+		clv_fleet_watts_added(view->fleet, node, request->cpu_milli, devices);
+
+	return (int64_t)(added * CLV_PLACE_WHOLE * weight / (1000 - weight) /
+			 view->device_w);
+}
+
 /* Finds the place with the highest gain on the node. */
 static int64_t find_best(const struct clv_place_view *view,
 	const struct clv_fleet_node *node, const struct clv_place_request *request,
@@ -91,6 +107,8 @@ static int64_t find_best(const struct clv_place_view *view,
 
 		gain -= room_taken(
 			view, node, request, count_whole(view, node, options[i].devices));
+		if (view->power_milli)
+			gain -= power_cost(view, node, request, options[i].devices);
 		if (gain <= most)
 			continue;
 		most = gain;

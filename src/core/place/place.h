@@ -28,10 +28,15 @@ struct clv_workload;
  * during a call. */
 struct clv_placer;
 
+#define CLV_PLACE_POWER_MILLI 100
+
 struct clv_placer_options {
 	uint64_t seed; /* for policies that draw at random */
 	/* For sets and cached scores, at least 256 KiB; 0: 60 per device. */
 	size_t most_kept_bytes;
+	/* For policies that count power: its weight against what is lost of the devices,
+	 * in thousandths up to 1000; 0: CLV_PLACE_POWER_MILLI. */
+	uint32_t power_milli;
 };
 
 /* workload: the expected requests, copied if the policy learns from them; otherwise it

@@ -6,6 +6,7 @@
 #include "core/place/place.h"
 
 #include "core/fleet/fleet-fit.h"
+#include "core/fleet/power.h"
 #include "core/place/prices.h"
 #include "core/place/ranking.h"
 #include "core/place/room.h"
@@ -77,6 +78,20 @@ static int learn(struct clv_placer *placer, const struct clv_workload *workload)
 	return 0;
 }
 
+static void count_power(
+	struct clv_place_view *view, const struct clv_placer_options *options)
+{
+	static const struct clv_place_request one_cpu = {.cpu_milli = 1};
+	uint32_t device_w = clv_fleet_watts_of_device(view->fleet);
+
+	view->power_milli = options && options->power_milli ? options->power_milli
+							    : CLV_PLACE_POWER_MILLI;
+	/* A fleet without devices, or of which only the sockets are known. */
+	if (device_w == 0)
+		device_w = clv_fleet_watts_most(view->fleet, &one_cpu);
+	view->device_w = device_w ? device_w : 1;
+}
+
 int clv_placer_new(struct clv_fleet *fleet, const struct clv_place_policy *policy,
 	const struct clv_workload *workload, const struct clv_placer_options *options,
 	struct clv_placer **ret, struct clv_error *err)
@@ -96,6 +111,8 @@ int clv_placer_new(struct clv_fleet *fleet, const struct clv_place_policy *polic
 		.fleet = fleet,
 		.seed = options ? options->seed : 0,
 	};
+	if (policy->counts_power)
+		count_power(&placer->view, options);
 	placer->most_rankings =
 		count_rankings(fleet, policy, options ? options->most_kept_bytes : 0);
 	placer->rankings = calloc(placer->most_rankings, sizeof(*placer->rankings));

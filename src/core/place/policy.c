@@ -146,6 +146,11 @@ const struct clv_place_policy clv_place_policies[] = {
 	{.name = "balance", .help = "the same, and processors and devices run out together",
 	 .score = clv_place_score_balance, .bound = clv_place_bound_balance, .need = clv_place_need_balance,
 	 .choose = clv_place_choose_balance, .is_learned = true, .keeps_room = true},
+	{.name = "pwr-fgd", .help = "fgd, and where the least power is added",
+	 .score = clv_place_score_fgd, .choose = clv_place_choose_fgd, .is_learned = true, .counts_power = true},
+	{.name = "pwr-balance", .help = "balance, and where the least power is added",
+	 .score = clv_place_score_balance, .choose = clv_place_choose_balance, .is_learned = true, .keeps_room = true,
+	 .counts_power = true},
 };
 /* clang-format on */
 const size_t clv_place_n_policies = CLV_ARRAY_SIZE(clv_place_policies);

@@ -23,6 +23,10 @@ struct clv_place_view {
 	uint64_t seed;
 	uint64_t n_decisions; /* decisions so far */
 	uint64_t version;     /* of all that scores depend on besides node and request */
+	/* With a policy that counts_power: its weight against what is lost of the
+	 * devices, in thousandths, 0: power is not counted; and the watts that count as
+	 * one device. */
+	uint32_t power_milli, device_w;
 };
 
 /* What a node has to have so that its score can reach a given one: spare processors in
@@ -57,6 +61,7 @@ struct clv_place_policy {
 	bool is_learned;     /* needs a workload */
 	bool keeps_room;     /* follows what comes, and what there is room for */
 	bool is_uncacheable; /* scores hold for one decision and are not cached */
+	bool counts_power;   /* also the power that a place adds */
 };
 
 extern const struct clv_place_policy clv_place_policies[];

@@ -520,6 +520,7 @@ int clv_capacity_find(const struct clv_capacity_search *asked, struct clv_capaci
 			.options = asked->like->options,
 			.most_moves = asked->like->most_moves,
 			.admits = asked->like->admits,
+			.power_milli = asked->like->power_milli,
 			.queue = asked->like->queue},
 	};
 	double possible = 0;
@@ -550,6 +551,7 @@ static bool is_alike(
 	       a->memory_mib == b->memory_mib && a->device_mib == b->device_mib &&
 	       a->n_devices == b->n_devices && a->n_numa == b->n_numa &&
 	       a->n_linked == b->n_linked && a->scheme == b->scheme &&
+	       memcmp(&a->power, &b->power, sizeof(a->power)) == 0 &&
 	       fabs(one->price - other->price) < 1e-9;
 }
 
@@ -564,6 +566,8 @@ struct clv_fleet_node_spec clv_capacity_spec_of(
 		.memory_mib = node->memory_mib,
 		.n_devices = node->n_devices,
 		.n_linked = node->n_linked,
+		.power = node->power ? fleet->powers[node->power - 1]
+				     : (struct clv_fleet_power){0},
 	};
 
 	if (node->n_devices == 0)

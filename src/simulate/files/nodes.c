@@ -34,6 +34,11 @@ static const struct clv_csv_column openb_columns[] = {
 	{"nvlink",     clv_csv_read_u32,     AT(n_linked),   false},
 	{"price",      clv_csv_read_decimal, AT(price),      false},
 	{"rack",       clv_csv_read_text,    AT(rack),       false},
+	{"gpu_idle_w", clv_csv_read_u32,     AT(power.device_idle_w), false},
+	{"gpu_full_w", clv_csv_read_u32,     AT(power.device_full_w), false},
+	{"socket_idle_w", clv_csv_read_u32,  AT(power.socket_idle_w), false},
+	{"socket_full_w", clv_csv_read_u32,  AT(power.socket_full_w), false},
+	{"socket_cpu_milli", clv_csv_read_u32, AT(power.socket_milli), false},
 };
 /* clang-format on */
 #undef AT

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #pragma once
 
+#include "core/fleet/fleet.h"
 #include "simulate/files/csv.h"
 
 /* The rows of fleets in CSV: openb's with additional columns, the machines of PAI-2020
@@ -25,6 +26,7 @@ struct clv_node_row {
 	const char *name, *model, *rack;
 	uint32_t cpu_milli, memory_mib, n_devices, device_mib, n_numa, n_linked;
 	double price;
+	struct clv_fleet_power power;
 };
 
 struct clv_node_format {

@@ -17,6 +17,8 @@ struct node_entry {
 	uint64_t count;
 	double price;
 	uint32_t cpu_milli, memory_mib, device_mib;
+	struct clv_plan_watts device_watts, socket_watts;
+	uint32_t socket_milli;
 	uint8_t n_devices, n_numa, n_linked;
 	bool is_mig;
 };
@@ -35,6 +37,9 @@ static const struct clv_yaml_field node_fields[] = {
 	{"mig",           clv_plan_read_flag,   false, AT(is_mig)},
 	{"price",         clv_plan_read_decimal, false, AT(price)},
 	{"rack",          clv_plan_read_name,   false, AT(rack)},
+	{"device_watts",  clv_plan_read_watts,  false, AT(device_watts)},
+	{"socket_watts",  clv_plan_read_watts,  false, AT(socket_watts)},
+	{"socket_cpus",   clv_plan_read_cpus,   false, AT(socket_milli)},
 };
 /* clang-format on */
 #undef AT
@@ -87,6 +92,14 @@ static int read_node(struct clv_yaml_value value, void *into, struct clv_error *
 		.n_devices = entry.n_devices,
 		.n_numa = entry.n_numa,
 		.n_linked = entry.n_linked,
+		.power =
+			{
+				.device_idle_w = entry.device_watts.idle_w,
+				.device_full_w = entry.device_watts.full_w,
+				.socket_idle_w = entry.socket_watts.idle_w,
+				.socket_full_w = entry.socket_watts.full_w,
+				.socket_milli = entry.socket_milli,
+			},
 		.scheme = (uint8_t)scheme,
 	};
 	for (uint64_t i = 0; r == 0 && i < entry.count; i++) {

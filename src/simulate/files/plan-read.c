@@ -9,7 +9,9 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define MIB (UINT64_C(1) << 20)
 #define COUNT_MAX 1000000
@@ -97,6 +99,21 @@ int clv_plan_read_decimal(struct clv_yaml_value value, void *into, struct clv_er
 		return clv_yaml_fail(value, err, -EINVAL,
 			"'%.40s' is no number from 0 on, as 2.5", text);
 	*(double *)into = number;
+	return 0;
+}
+
+int clv_plan_read_watts(struct clv_yaml_value value, void *into, struct clv_error *err)
+{
+	const char *text = clv_yaml_text(value);
+	struct clv_plan_watts watts;
+	int end = 0;
+
+	if (sscanf(text, "%6u..%6u%n", &watts.idle_w, &watts.full_w, &end) < 2 ||
+		text[end] || strpbrk(text, " +-"))
+		return clv_yaml_fail(value, err, -EINVAL,
+			"'%.40s' is no power in watts, idle and in use, as 30..300",
+			text);
+	*(struct clv_plan_watts *)into = watts;
 	return 0;
 }
 

@@ -24,6 +24,11 @@ int clv_plan_read_share(struct clv_yaml_value value, void *into, struct clv_erro
 int clv_plan_read_ns(struct clv_yaml_value value, void *into, struct clv_error *err);
 /* double, not negative */
 int clv_plan_read_decimal(struct clv_yaml_value value, void *into, struct clv_error *err);
+struct clv_plan_watts {
+	uint32_t idle_w, full_w;
+};
+/* struct clv_plan_watts, from "30..300". */
+int clv_plan_read_watts(struct clv_yaml_value value, void *into, struct clv_error *err);
 /* char[64] */
 int clv_plan_read_name(struct clv_yaml_value value, void *into, struct clv_error *err);
 /* bool */
