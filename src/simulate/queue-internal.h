@@ -12,8 +12,9 @@ struct clv_queue_job {
 	uint32_t priority;
 	bool has_started; /* at some time */
 	bool is_gang;
-	uint64_t number;    /* in the order of arrival */
-	uint64_t failed_at; /* ends_above() when ending others was not enough */
+	bool is_of_one_shape; /* see queue.c */
+	uint64_t number;      /* in the order of arrival */
+	uint64_t failed_at;   /* ends_above() when ending others was not enough */
 	int64_t arrived_s, started_s;
 	int64_t stays_s; /* at the speed CLV_FLEET_SPEED */
 };

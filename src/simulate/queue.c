@@ -219,7 +219,7 @@ static bool is_on_reserved(const struct clv_queue *queue, const struct clv_queue
 	return false;
 }
 
-/* Like try_start(), for a job that must not delay the first one. */
+/* Like try_start(), for a job that must not delay the first one: -EBUSY if it would. */
 static int try_backfill(struct clv_queue *queue, struct clv_queue_job *job)
 {
 	int64_t now_s = queue->world.busy->now_s;
@@ -232,7 +232,7 @@ static int try_backfill(struct clv_queue *queue, struct clv_queue_job *job)
 		   stay_of(queue, job) <= queue->reserved_s - now_s;
 	if (!is_short && is_on_reserved(queue, job)) {
 		undo_places(queue, job);
-		return 0;
+		return -EBUSY;
 	}
 	r = begin(queue, job);
 	return r < 0 ? r : 1;
@@ -286,9 +286,16 @@ static int try_preempt(struct clv_queue *queue, struct clv_queue_job *job)
 
 /* --- a look at the line --- */
 
-/* Shapes that did not fit: within one look the fleet only becomes fuller. */
+/* Requests of one shape that did not start: within one look the fleet only becomes
+ * fuller. */
+struct refused {
+	struct clv_place_request request;
+	uint32_t n;      /* no more of them fit, nor so many */
+	int64_t stays_s; /* nor what stays as long; 0: they have no room */
+};
+
 struct look {
-	struct clv_place_request shapes[SHAPES_MAX];
+	struct refused refused[SHAPES_MAX];
 	unsigned n;
 };
 
@@ -301,22 +308,60 @@ static bool is_same_shape(
 	       one->n_devices == other->n_devices && one->scheme == other->scheme &&
 	       one->profile == other->profile && one->class == other->class &&
 	       one->same_numa == other->same_numa && one->same_link == other->same_link &&
-	       one->group == 0 && other->group == 0;
+	       one->alone_in_class == other->alone_in_class;
 }
 
+static bool is_own_group(uint32_t group)
+{
+	return group == 0 || group >= CLV_TRACE_OWN_GROUPS;
+}
+
+/* Whether the job is of equal requests, whose places depend on no other job of their
+ * group. */
+static bool is_of_one_shape(const struct clv_queue_job *job)
+{
+	const struct clv_place_request *first = &job->requests[0];
+
+	for (uint32_t i = 0; i < job->n; i++) {
+		const struct clv_place_request *request = &job->requests[i];
+
+		if (!is_own_group(request->group) || request->group != first->group ||
+			request->rule != first->rule || !is_same_shape(request, first))
+			return false;
+	}
+	return true;
+}
+
+/* Requests are placed one after the other, so more of them have no room where fewer have
+ * none, and a rule permits no place that is not free without it. */
 static bool is_known(const struct look *look, const struct clv_queue_job *job)
 {
+	const struct clv_place_request *request = &job->requests[0];
+
+	if (!job->is_of_one_shape)
+		return false;
 	for (unsigned i = 0; i < look->n; i++) {
-		if (is_same_shape(&look->shapes[i], &job->requests[0]))
+		const struct refused *refused = &look->refused[i];
+
+		if (job->n >= refused->n && job->stays_s >= refused->stays_s &&
+			(refused->request.rule == CLV_PLACE_FREE ||
+				refused->request.rule == request->rule) &&
+			is_same_shape(&refused->request, request))
 			return true;
 	}
 	return false;
 }
 
-static void remember(struct look *look, const struct clv_queue_job *job)
+/* stays_s: 0, or how long it stays if that is why it did not start. */
+static void remember(struct look *look, const struct clv_queue_job *job, int64_t stays_s)
 {
-	if (job->n == 1 && look->n < SHAPES_MAX)
-		look->shapes[look->n++] = job->requests[0];
+	if (!job->is_of_one_shape || look->n == SHAPES_MAX)
+		return;
+	look->refused[look->n++] = (struct refused){
+		.request = job->requests[0],
+		.n = job->n,
+		.stays_s = stays_s,
+	};
 }
 
 /* Starts jobs from the front until one has no room. */
@@ -355,17 +400,19 @@ static int look_backfill(struct clv_queue *queue)
 	if (r < 0 || !queue->first || !queue->first->next)
 		return r;
 	r = reserve(queue);
-	remember(&look, queue->first);
+	remember(&look, queue->first, 0);
 	for (struct clv_queue_job *job = queue->first->next, *next;
 		r >= 0 && job && depth < BACKFILL_DEPTH; job = next, depth++) {
 		next = job->next;
 		if (is_known(&look, job))
 			continue;
 		r = try_backfill(queue, job);
-		if (r > 0)
+		if (r > 0) {
 			take_from_line(queue, job);
-		else
-			remember(&look, job);
+		} else if (r == 0 || r == -EBUSY) {
+			remember(&look, job, r == 0 ? 0 : job->stays_s);
+			r = 0;
+		}
 	}
 	return r < 0 ? r : 0;
 }
@@ -498,6 +545,7 @@ static struct clv_queue_job *job_of(
 		if (items[i].stays_s > job->stays_s)
 			job->stays_s = items[i].stays_s;
 	}
+	job->is_of_one_shape = is_of_one_shape(job);
 	return job;
 }
 
@@ -511,7 +559,7 @@ static int try_at_once(struct clv_queue *queue, struct clv_queue_job *job)
 		r = try_start(queue, job);
 	else if (queue->options.order == CLV_QUEUE_BACKFILL)
 		r = reserve(queue) < 0 ? -ENOMEM : try_backfill(queue, job);
-	return r;
+	return r == -EBUSY ? 0 : r;
 }
 
 int clv_queue_arrive(struct clv_queue *queue, const struct clv_trace_item *items,

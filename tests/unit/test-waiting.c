@@ -6,6 +6,7 @@
 #include "core/fleet/fleet.h"
 #include "core/fleet/workload.h"
 #include "core/place/policy.h"
+#include "core/repack/gang.h"
 #include "simulate/queue.h"
 #include "simulate/replay.h"
 #include "simulate/trace.h"
@@ -17,6 +18,20 @@
 #include <stdlib.h>
 
 #include <cmocka.h>
+
+static unsigned n_tries;
+
+/* Counts the tries to place a job. */
+int __wrap_clv_place_gang(struct clv_placer *placer,
+	const struct clv_place_request *requests, size_t n, uint32_t *ret_leases);
+int __real_clv_place_gang(struct clv_placer *placer,
+	const struct clv_place_request *requests, size_t n, uint32_t *ret_leases);
+int __wrap_clv_place_gang(struct clv_placer *placer,
+	const struct clv_place_request *requests, size_t n, uint32_t *ret_leases)
+{
+	n_tries++;
+	return __real_clv_place_gang(placer, requests, n, ret_leases);
+}
 
 struct job {
 	int64_t arrives_s, stays_s;
@@ -125,6 +140,42 @@ static void test_backfill_beside_the_reservation(void **state)
 	};
 
 	check(play(2, CLV_QUEUE_BACKFILL, 0, jobs, 4), 9, 9 + 170);
+}
+
+/* What would delay the first job keeps no shorter job of its shape from starting. */
+static void test_backfill_of_one_shape(void **state)
+{
+	static const struct job jobs[] = {
+		{0, 10, 1, 0, 0},
+		{0, 4, 1, 0, 0},
+		{1, 10, 2, 0, 0},
+		{2, 20, 1, 0, 0},
+		{3, 5, 1, 0, 0},
+	};
+
+	/* The third one starts at 10, the fourth one at 20, the last one at 4. */
+	check(play(1, CLV_QUEUE_BACKFILL, 0, jobs, 5), 9 + 18 + 1, 10 + 4 + 19 + 38 + 6);
+}
+
+/* Within a look at the line a gang that has no room is tried once, however many gangs of
+ * its shape wait, and also those with more members. */
+static void test_gangs_are_remembered(void **state)
+{
+	struct job jobs[2 + 4 * 9 + 3] = {{0, 100, 1, 0, 0}, {0, 10, 1, 0, 0}};
+	size_t n = 2;
+
+	for (uint32_t gang = 1; gang <= 9; gang++) {
+		for (unsigned i = 0; i < 4; i++)
+			jobs[n++] = (struct job){1, 50, 1, 0, gang};
+	}
+	/* Three have room at 10. */
+	for (unsigned i = 0; i < 3; i++)
+		jobs[n++] = (struct job){2, 20, 1, 0, 10};
+	n_tries = 0;
+	check(play(2, CLV_QUEUE_BACKFILL, 0, jobs, n), 8 + 9 * 99 + 50 * 36,
+		100 + 10 + 28 + 9 * 149 + 50 * 36);
+	/* 107 if each of them is tried. */
+	assert_int_equal(n_tries, 63);
 }
 
 /* A job of higher priority ends another one, which starts over; those of the same
@@ -261,6 +312,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_orders),
 		cmocka_unit_test(test_backfill_beside_the_reservation),
+		cmocka_unit_test(test_backfill_of_one_shape),
+		cmocka_unit_test(test_gangs_are_remembered),
 		cmocka_unit_test(test_priority),
 		cmocka_unit_test(test_limit_of_the_wait),
 		cmocka_unit_test(test_gangs),
