@@ -166,6 +166,13 @@ class Predict(Case):
         self.assertEqual([(row["program"], row["share"], row["class"]) for row in rows],
                          [("chat", 0.6, "latency"), ("chat", 0.1, "batch")])
         self.assertTrue(all(row["slowdown"] > 1 for row in rows), rows)
+        for row in rows:
+            self.assertLess(row["slowdown_from"], row["slowdown"])
+            self.assertLess(row["slowdown"], row["slowdown_to"])
+            self.assertGreater(row["inside"], 0.85)
+        shown = self.cleave("fit", "--predict", str(good)).stdout
+        self.assertRegex(shown, r"BETWEEN\n.* \d\.\d\d to \d\.\d\d\n")
+        self.assertIn("with a probability of ", shown)
         for words, code, message in (
                 ((good, good), 75, "add up to 1.2 of a device"),
                 ((f"{good}=0",), 64, "0"), ((f"{good}=0.5,fast",), 64, "'fast' is not a class"),

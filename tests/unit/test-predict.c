@@ -3,6 +3,7 @@
 #include "simulate/predict/predict.h"
 
 #include "base/units.h"
+#include "simulate/predict/margin.h"
 
 #include <errno.h>
 #include <setjmp.h>
@@ -152,6 +153,39 @@ static void test_wrong(void **state)
 	assert_int_equal(clv_predict(many, CLV_PREDICT_MAX + 1), -EINVAL);
 }
 
+/* The rank that holds one more pair with the wanted probability, or the last one. */
+static void test_margin(void **state)
+{
+	static const double figures[] = {
+		1.01, 1.02, 1.03, 1.04, 1.05, 1.06, 1.07, 1.08, 1.09};
+	struct clv_predict_margin margin = clv_predict_margin_of(figures, 9, 0.9);
+
+	assert_near(margin.factor, 1.09, 1.09);
+	assert_near(margin.inside, 0.8999, 0.9001);
+	assert_int_equal(margin.n_pairs, 9);
+	margin = clv_predict_margin_of(figures, 9, 0.75);
+	assert_near(margin.factor, 1.08, 1.08);
+	assert_near(margin.inside, 0.7999, 0.8001);
+	margin = clv_predict_margin_of(figures, 4, 0.9);
+	assert_near(margin.factor, 1.04, 1.04);
+	assert_near(margin.inside, 0.7999, 0.8001);
+	assert_near(clv_predict_margin_of(figures, 9, 0).factor, 1.01, 1.01);
+}
+
+/* The measured pairs are in rising order. */
+static void test_measured_margin(void **state)
+{
+	double before = 1;
+
+	assert_true(clv_predict_margin(0.9).inside > 0.85);
+	for (double wanted = 0; wanted <= 1; wanted += 0.01) {
+		double factor = clv_predict_margin(wanted).factor;
+
+		assert_true(factor >= before);
+		before = factor;
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -163,6 +197,8 @@ int main(void)
 		cmocka_unit_test(test_caps),
 		cmocka_unit_test(test_same_again),
 		cmocka_unit_test(test_wrong),
+		cmocka_unit_test(test_margin),
+		cmocka_unit_test(test_measured_margin),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,7 @@
 #include "cli/frame/cells.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/output.h"
+#include "simulate/predict/margin.h"
 #include "simulate/predict/predict.h"
 
 #include <stdio.h>
@@ -15,6 +16,9 @@
 #define NAME_MAX_BYTES 128
 /* The assumed length of a command, if the report has none. */
 #define COMMAND_S 0.001
+/* The probability with which one more pair is within its intervals, if enough were
+ * measured. */
+#define WANTED 0.9
 
 struct prediction {
 	struct clv_predict_program programs[CLV_PREDICT_MAX];
@@ -44,6 +48,12 @@ static void cell_slowdown(const json_t *row, char ret[CLV_CELL_MAX])
 	snprintf(ret, CLV_CELL_MAX, "%.2f", clv_json_number(row, "slowdown"));
 }
 
+static void cell_between(const json_t *row, char ret[CLV_CELL_MAX])
+{
+	snprintf(ret, CLV_CELL_MAX, "%.2f to %.2f", clv_json_number(row, "slowdown_from"),
+		clv_json_number(row, "slowdown_to"));
+}
+
 static const struct clv_column columns[] = {
 	/* clang-format off */
 	/* header      cell           right  fit    rank   rare   key */
@@ -53,6 +63,7 @@ static const struct clv_column columns[] = {
 	{ "ALONE",     cell_alone,    true,  WHOLE, 1,     false, NULL },
 	{ "TOGETHER",  cell_held,     true,  WHOLE, 1,     false, NULL },
 	{ "SLOWDOWN",  cell_slowdown, true,  WHOLE, 0,     false, NULL },
+	{ "BETWEEN",   cell_between,  true,  WHOLE, 0,     false, NULL },
 	/* clang-format on */
 };
 
@@ -154,24 +165,35 @@ static int read_one(struct prediction *prediction, char *text)
 	return 0;
 }
 
+static json_t *row_of(const struct prediction *prediction, size_t i,
+	const struct clv_predict_margin *margin)
+{
+	const struct clv_predict_program *program = &prediction->programs[i];
+
+	return json_pack("{s:s, s:f, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:i}", "program",
+		prediction->names[i], "share", (double)program->share_ppm / CLV_PPM,
+		"class", clv_class_to_string(program->class), "alone", program->busy,
+		"held", program->held, "slowdown", program->slowdown, "slowdown_from",
+		program->slowdown / margin->factor, "slowdown_to",
+		program->slowdown * margin->factor, "inside", margin->inside,
+		"measured_pairs", (int)margin->n_pairs);
+}
+
 static int show(const struct clv_common *common, const struct prediction *prediction)
 {
+	struct clv_predict_margin margin = clv_predict_margin(WANTED);
 	json_t *items = json_array();
 	_cleanup_json_ json_t *list = json_pack("{s:o}", "items", items);
 
-	for (size_t i = 0; i < prediction->n; i++) {
-		const struct clv_predict_program *program = &prediction->programs[i];
-
-		json_array_append_new(
-			items, json_pack("{s:s, s:f, s:s, s:f, s:f, s:f}", "program",
-				       prediction->names[i], "share",
-				       (double)program->share_ppm / CLV_PPM, "class",
-				       clv_class_to_string(program->class), "alone",
-				       program->busy, "held", program->held, "slowdown",
-				       program->slowdown));
-	}
+	for (size_t i = 0; i < prediction->n; i++)
+		json_array_append_new(items, row_of(prediction, i, &margin));
 	if (clv_output_list(&listing, common->output, list) < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "cannot write the result: %m");
+	if (!clv_output_is_data(common->output))
+		clv_output_line(stdout,
+			"by %zu pairs that were measured, both of a pair are in these "
+			"intervals with a probability of %.0f %% or more",
+			margin.n_pairs, 100 * margin.inside);
 	return CLV_EXIT_OK;
 }
 
