@@ -36,8 +36,8 @@ def message(data=b"", compressed=0):
 class Connection:
     def __init__(self, path, settings=b""):
         self.socket = socket.socket(socket.AF_UNIX)
-        self.socket.settimeout(10)
-        self.socket.connect(path)
+        self.socket.connect(path)  # with a timeout it would fail where the backlog is full
+        self.socket.settimeout(60)
         self.socket.sendall(PREFACE + frame(SETTINGS, payload=settings))
         self.buffer = b""
 
