@@ -333,7 +333,8 @@ static bool is_of_one_shape(const struct clv_queue_job *job)
 }
 
 /* Requests are placed one after the other, so more of them have no room where fewer have
- * none, and a rule permits no place that is not free without it. */
+ * none, and a rule permits no place that is not free without it.  Of several devices in a
+ * node the rule also decides which are tried. */
 static bool is_known(const struct look *look, const struct clv_queue_job *job)
 {
 	const struct clv_place_request *request = &job->requests[0];
@@ -344,8 +345,9 @@ static bool is_known(const struct look *look, const struct clv_queue_job *job)
 		const struct refused *refused = &look->refused[i];
 
 		if (job->n >= refused->n && job->stays_s >= refused->stays_s &&
-			(refused->request.rule == CLV_PLACE_FREE ||
-				refused->request.rule == request->rule) &&
+			(refused->request.rule == request->rule ||
+				(refused->request.rule == CLV_PLACE_FREE &&
+					request->n_devices <= 1)) &&
 			is_same_shape(&refused->request, request))
 			return true;
 	}
@@ -362,6 +364,18 @@ static void remember(struct look *look, const struct clv_queue_job *job, int64_t
 		.n = job->n,
 		.stays_s = stays_s,
 	};
+}
+
+/* A job that would delay the first one may get another node once the fleet is fuller. */
+static void forget_delays(struct look *look)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < look->n; i++) {
+		if (look->refused[i].stays_s == 0)
+			look->refused[n++] = look->refused[i];
+	}
+	look->n = n;
 }
 
 /* Starts jobs from the front until one has no room. */
@@ -409,6 +423,7 @@ static int look_backfill(struct clv_queue *queue)
 		r = try_backfill(queue, job);
 		if (r > 0) {
 			take_from_line(queue, job);
+			forget_delays(&look);
 		} else if (r == 0 || r == -EBUSY) {
 			remember(&look, job, r == 0 ? 0 : job->stays_s);
 			r = 0;
