@@ -110,18 +110,19 @@ uint32_t clv_fleet_watts_added(const struct clv_fleet *fleet,
 uint32_t clv_fleet_watts_most(
 	const struct clv_fleet *fleet, const struct clv_place_request *request)
 {
-	uint32_t most = 0;
+	uint64_t most = 0;
 
 	for (uint32_t i = 0; i < fleet->n_powers; i++) {
 		const struct clv_fleet_power *power = &fleet->powers[i];
-		uint32_t watts = count_sockets(power, request->cpu_milli) *
-					 (power->socket_full_w - power->socket_idle_w) +
-				 request->n_devices *
-					 (power->device_full_w - power->device_idle_w);
+		uint64_t watts =
+			(uint64_t)count_sockets(power, request->cpu_milli) *
+				(power->socket_full_w - power->socket_idle_w) +
+			(uint64_t)request->n_devices *
+				(power->device_full_w - power->device_idle_w);
 
 		most = watts > most ? watts : most;
 	}
-	return most;
+	return most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
 }
 
 uint32_t clv_fleet_watts_of_device(const struct clv_fleet *fleet)

@@ -372,6 +372,8 @@ uint32_t clv_search_find(struct clv_search *search, const struct clv_place_view 
 	bool is_share = shape->n_devices > 0 && !shape->profile && shape->milli > 0;
 
 	update(search, view);
+	if (search->n_words == 0)
+		return CLV_FLEET_NONE;
 	examine_idle(&run);
 	begin(search, shape);
 	if (!is_share) {
