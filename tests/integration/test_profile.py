@@ -169,10 +169,11 @@ class Predict(Case):
         for row in rows:
             self.assertLess(row["slowdown_from"], row["slowdown"])
             self.assertLess(row["slowdown"], row["slowdown_to"])
-            self.assertGreater(row["inside"], 0.85)
-        shown = self.cleave("fit", "--predict", str(good)).stdout
+            self.assertEqual(row["measured_pairs"], 8)
+        shown = self.cleave("fit", "--predict", str(good), f"{good}=0.1").stdout
         self.assertRegex(shown, r"BETWEEN\n.* \d\.\d\d to \d\.\d\d\n")
-        self.assertIn("with a probability of ", shown)
+        self.assertIn("by the largest error of 8 pairs", shown)
+        self.assertRegex(self.cleave("fit", "--predict", str(good)).stdout, r"BETWEEN\n.* -\n")
         for words, code, message in (
                 ((good, good), 75, "add up to 1.2 of a device"),
                 ((f"{good}=0",), 64, "0"), ((f"{good}=0.5,fast",), 64, "'fast' is not a class"),

@@ -16,8 +16,7 @@
 #define NAME_MAX_BYTES 128
 /* The assumed length of a command, if the report has none. */
 #define COMMAND_S 0.001
-/* The probability with which one more pair is within its intervals, if enough were
- * measured. */
+/* The part of the measured pairs that are within their intervals; of few all are. */
 #define WANTED 0.9
 
 struct prediction {
@@ -50,8 +49,12 @@ static void cell_slowdown(const json_t *row, char ret[CLV_CELL_MAX])
 
 static void cell_between(const json_t *row, char ret[CLV_CELL_MAX])
 {
-	snprintf(ret, CLV_CELL_MAX, "%.2f to %.2f", clv_json_number(row, "slowdown_from"),
-		clv_json_number(row, "slowdown_to"));
+	if (!json_is_number(json_object_get(row, "slowdown_from")))
+		snprintf(ret, CLV_CELL_MAX, "-");
+	else
+		snprintf(ret, CLV_CELL_MAX, "%.2f to %.2f",
+			clv_json_number(row, "slowdown_from"),
+			clv_json_number(row, "slowdown_to"));
 }
 
 static const struct clv_column columns[] = {
@@ -170,13 +173,20 @@ static json_t *row_of(const struct prediction *prediction, size_t i,
 {
 	const struct clv_predict_program *program = &prediction->programs[i];
 
-	return json_pack("{s:s, s:f, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:i}", "program",
+	json_t *row = json_pack("{s:s, s:f, s:s, s:f, s:f, s:f, s:n, s:n, s:n}", "program",
 		prediction->names[i], "share", (double)program->share_ppm / CLV_PPM,
 		"class", clv_class_to_string(program->class), "alone", program->busy,
 		"held", program->held, "slowdown", program->slowdown, "slowdown_from",
-		program->slowdown / margin->factor, "slowdown_to",
-		program->slowdown * margin->factor, "inside", margin->inside,
-		"measured_pairs", (int)margin->n_pairs);
+		"slowdown_to", "measured_pairs");
+
+	if (prediction->n != 2)
+		return row;
+	json_object_set_new(row, "slowdown_from",
+		json_real(program->slowdown / margin->factor));
+	json_object_set_new(row, "slowdown_to",
+		json_real(program->slowdown * margin->factor));
+	json_object_set_new(row, "measured_pairs", json_integer((int)margin->n_pairs));
+	return row;
 }
 
 static int show(const struct clv_common *common, const struct prediction *prediction)
@@ -189,11 +199,11 @@ static int show(const struct clv_common *common, const struct prediction *predic
 		json_array_append_new(items, row_of(prediction, i, &margin));
 	if (clv_output_list(&listing, common->output, list) < 0)
 		return clv_cli_fail(CLV_EXIT_FAILED, "cannot write the result: %m");
-	if (!clv_output_is_data(common->output))
+	if (!clv_output_is_data(common->output) && prediction->n == 2)
 		clv_output_line(stdout,
-			"by %zu pairs that were measured, both of a pair are in these "
-			"intervals with a probability of %.0f %% or more",
-			margin.n_pairs, 100 * margin.inside);
+			"between: by the largest error of %zu pairs that were measured, "
+			"on PoCL; pairs of other kinds may be further off",
+			margin.n_pairs);
 	return CLV_EXIT_OK;
 }
 
