@@ -18,10 +18,11 @@ PER_ENTRY = 1000
 MEMORY = Path("/dev/shm")
 
 
-def pss_mb(pid):
-    """The memory of a process, with its part of each page that others share."""
+def pss_mb(pid, kind="Pss"):
+    """The memory of a process, with its part of each page that others share.  Pss_Anon: without
+    files, whose part depends on which other programs have them, too."""
     for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
-        if line.startswith("Pss:"):
+        if line.startswith(f"{kind}:"):
             return int(line.split()[1]) / 1000
     raise BenchError("the kernel tells no PSS")
 
