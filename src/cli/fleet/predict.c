@@ -173,18 +173,19 @@ static json_t *row_of(const struct prediction *prediction, size_t i,
 {
 	const struct clv_predict_program *program = &prediction->programs[i];
 
-	json_t *row = json_pack("{s:s, s:f, s:s, s:f, s:f, s:f, s:n, s:n, s:n}", "program",
-		prediction->names[i], "share", (double)program->share_ppm / CLV_PPM,
-		"class", clv_class_to_string(program->class), "alone", program->busy,
-		"held", program->held, "slowdown", program->slowdown, "slowdown_from",
+	json_t *row = json_pack("{s:s, s:f, s:s, s:f, s:f, s:f, s:n, s:n, s:n}",
+		"program", prediction->names[i], "share",
+		(double)program->share_ppm / CLV_PPM, "class",
+		clv_class_to_string(program->class), "alone", program->busy, "held",
+		program->held, "slowdown", program->slowdown, "slowdown_from",
 		"slowdown_to", "measured_pairs");
 
 	if (prediction->n != 2)
 		return row;
-	json_object_set_new(row, "slowdown_from",
-		json_real(program->slowdown / margin->factor));
-	json_object_set_new(row, "slowdown_to",
-		json_real(program->slowdown * margin->factor));
+	json_object_set_new(
+		row, "slowdown_from", json_real(program->slowdown / margin->factor));
+	json_object_set_new(
+		row, "slowdown_to", json_real(program->slowdown * margin->factor));
 	json_object_set_new(row, "measured_pairs", json_integer((int)margin->n_pairs));
 	return row;
 }

@@ -114,11 +114,10 @@ uint32_t clv_fleet_watts_most(
 
 	for (uint32_t i = 0; i < fleet->n_powers; i++) {
 		const struct clv_fleet_power *power = &fleet->powers[i];
-		uint64_t watts =
-			(uint64_t)count_sockets(power, request->cpu_milli) *
-				(power->socket_full_w - power->socket_idle_w) +
-			(uint64_t)request->n_devices *
-				(power->device_full_w - power->device_idle_w);
+		uint64_t watts = (uint64_t)count_sockets(power, request->cpu_milli) *
+					 (power->socket_full_w - power->socket_idle_w) +
+				 (uint64_t)request->n_devices *
+					 (power->device_full_w - power->device_idle_w);
 
 		most = watts > most ? watts : most;
 	}
