@@ -320,6 +320,34 @@ class TakenAway(Case):
         self.assertIn("is open in process", world.take(0, FIRST))
         self.assertEqual(world.take(1, SECOND), "")
 
+    def waiting(self, agent):
+        status, lease = agent.request("POST", "/v1/leases", {"device": "gpu0", "wait": True, "share": .5})
+        self.assertEqual((status, lease["state"]), (201, "queued"), lease)
+        return lease
+
+    def test_a_lease_that_waits_for_it_ends(self):
+        """Only the end of the machine's own lease opens it."""
+        world = self.world()
+        agent = self.start(world)
+        self.lease(agent, "gpu0", holder=MACHINE, command="web")
+        waiting = self.waiting(agent)
+        self.close(agent)
+        agent.request("DELETE", f"/v1/leases/{waiting['id']}")
+        self.assertEqual(self.in_node(agent), ["gpu1"])
+        self.assertEqual(world.take(0, FIRST), "")
+
+    def test_of_several_devices(self):
+        world = self.live_in(worlds.Nvml("gpu T4\ngpu T4"))
+        world.show_bound(FIRST, SECOND)
+        agent = self.start(world)
+        status, lease = agent.request("POST", "/v1/leases", {"count": 2, "keep": True, "share": 1})
+        self.assertEqual(status, 201, lease)
+        for address in (FIRST, SECOND):
+            self.close(agent, f"/v1/devices/{address}/close")
+        self.assertEqual(self.in_node(agent), [])
+        agent.request("DELETE", f"/v1/leases/{lease['id']}?force=true")
+        self.assertEqual(self.in_node(agent), ["gpu0", "gpu1"])
+
     def test_a_member_of_a_pool(self):
         """Pacemaker's agent writes its address into the definition of the machine."""
         world = self.live_in(worlds.Nvml("gpu T4\ngpu T4"))

@@ -5,6 +5,7 @@
 #include "agent/device/devices.h"
 #include "agent/lease/lease.h"
 #include "base/error.h"
+#include "base/units.h"
 
 #include <errno.h>
 
@@ -20,6 +21,14 @@ int clv_machine_check(const struct clv_agent_device *device, struct clv_error *e
 				record->command, device->info.name);
 	}
 	return 0;
+}
+
+bool clv_machine_has_whole(const struct clv_lease *lease)
+{
+	const struct clv_lease_record *record = &lease->record;
+
+	return record->is_kept && !record->is_queued &&
+	       (record->vm[0] != '\0' || record->share.compute_ppm == CLV_PPM);
 }
 
 int clv_machine_check_memory(const struct clv_agent_device *device, struct clv_error *err)

@@ -14,6 +14,7 @@
 #include "agent/layout/ephemeral-partitions.h"
 #include "agent/layout/reapply.h"
 #include "agent/lease/lease.h"
+#include "agent/lease/machine.h"
 #include "agent/ledger/ledger.h"
 #include "agent/lifecycle/lifecycle.h"
 #include "agent/lifecycle/renumbering.h"
@@ -109,14 +110,19 @@ static void list_end(void *userdata, const struct clv_notice *notice)
 	clv_lease_changes_ended(agent->changes, notice->lease);
 }
 
-/* It was closed for a virtual machine, which has it no more. */
-static void reopen_device(void *userdata, const struct clv_notice *notice)
+/* They were closed for a virtual machine, which has them no more.  The end of another
+ * lease leaves them closed: VFIO's driver may be taking them. */
+static void reopen_devices(void *userdata, const struct clv_notice *notice)
 {
+	const struct clv_agent_device *device;
 	struct clv_agent *agent = userdata;
-	const struct clv_agent_device *device = notice->lease->device;
 
-	if (agent->hardware && device && !device->parent)
-		clv_hardware_reopen(agent->hardware, device->info.pci_address);
+	if (!agent->hardware || !clv_machine_has_whole(notice->lease))
+		return;
+	for (size_t i = 0; (device = clv_lease_device(notice->lease, i)); i++) {
+		if (!device->parent)
+			clv_hardware_reopen(agent->hardware, device->info.pci_address);
+	}
 }
 
 static void take_node(void *userdata, const struct clv_notice *notice)
@@ -164,7 +170,7 @@ static const struct {
 	{CLV_NOTICE_LEASE_ENDED, close_usage},
 	{CLV_NOTICE_LEASE_ENDED, close_history},
 	{CLV_NOTICE_LEASE_ENDED, list_end},
-	{CLV_NOTICE_LEASE_ENDED, reopen_device},
+	{CLV_NOTICE_LEASE_ENDED, reopen_devices},
 	{CLV_NOTICE_NODE_READ, take_node},
 	{CLV_NOTICE_PARTITION_MADE, keep_partition},
 	{CLV_NOTICE_PARTITION_KEPT, forget_partition},

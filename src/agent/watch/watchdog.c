@@ -7,6 +7,7 @@
 #include "agent/device/devices.h"
 #include "agent/device/hardware.h"
 #include "agent/lease/executor.h"
+#include "agent/lease/machine.h"
 #include "agent/ledger/ledger.h"
 #include "agent/os/pci-driver.h"
 #include "agent/record/agent.h"
@@ -35,17 +36,10 @@ struct clv_watchdog {
 
 /* A device that is assigned as a whole to a virtual machine is bound to VFIO, so its own
  * driver does not show it: such a device is not lost. */
-
-static bool has_whole(const struct clv_lease_record *record)
-{
-	return record->is_kept && !record->is_queued &&
-	       (record->vm[0] != '\0' || record->share.compute_ppm == CLV_PPM);
-}
-
 static bool is_passed(const struct clv_agent_device *device)
 {
 	for (size_t i = 0; i < device->n_leases; i++) {
-		if (has_whole(&device->leases[i]->record))
+		if (clv_machine_has_whole(device->leases[i]))
 			return clv_pci_is_passed(device->info.pci_address);
 	}
 	return false;
