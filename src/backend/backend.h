@@ -51,8 +51,10 @@ struct clv_backend_ops {
 		struct clv_error *err);
 
 	/* NULL if the driver keeps no device open between two calls.  Closes all devices,
-	 * and opens none of these, which are copied, until it is called again. */
-	void (*close)(struct clv_backend *backend, const struct clv_closed *closed);
+	 * and opens none of these, which are copied, until it is called again.  -ENOTSUP
+	 * with the reason: it cannot open the others without these, so it opens none. */
+	int (*close)(struct clv_backend *backend, const struct clv_closed *closed,
+		struct clv_error *err);
 
 	/* Mandatory with survey.  Reads the device with this UUID again, in place; its
 	 * name stays. */

@@ -737,6 +737,24 @@ static void test_closed(void **state)
 	clv_watchdog_free(watchdog);
 }
 
+/* The time of one does not prolong that of another. */
+static void test_two_closed(void **state)
+{
+	struct clv_hardware *hardware = world.agent.hardware;
+	const char *first = "0000:07:00.0", *second = "0000:0f:00.0";
+	struct clv_error err = {0};
+	uint64_t survey;
+
+	assert_int_equal(clv_hardware_close(hardware, first, &survey, &err), 0);
+	pass_at_once(60);
+	assert_int_equal(clv_hardware_close(hardware, second, &survey, &err), 0);
+	pass_at_once(60);
+	assert_false(clv_hardware_is_closed(hardware, first));
+	assert_true(clv_hardware_is_closed(hardware, second));
+	pass_at_once(60);
+	assert_false(clv_hardware_is_closed(hardware, second));
+}
+
 static void test_too_many_closed(void **state)
 {
 	struct clv_hardware *hardware = world.agent.hardware;
@@ -774,6 +792,7 @@ int main(void)
 	ROWS_ADD(&rows, passed_rows, test_passed);
 	ROWS_ONE(&rows, test_passed_and_back);
 	ROWS_ONE(&rows, test_closed);
+	ROWS_ONE(&rows, test_two_closed);
 	ROWS_ONE(&rows, test_too_many_closed);
 	rows_set_up(&rows, begin, end);
 	return rows_run(&rows);

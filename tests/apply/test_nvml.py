@@ -336,6 +336,22 @@ class TakenAway(Case):
         self.assertEqual(self.in_node(agent), ["gpu1"])
         self.assertEqual(world.take(0, FIRST), "")
 
+    def test_a_kept_share(self):
+        """A program may begin in it at any time."""
+        agent = self.start(self.world())
+        self.lease(agent, "gpu0", share=.3, name="nightly")
+        self.refused(agent.request("POST", CLOSE), 409, "gpu0 is in use by lease nightly")
+        self.assertEqual(self.in_node(agent), ["gpu0", "gpu1"])
+
+    def test_a_driver_without_a_list(self):
+        """It is refused, because the others could not be looked up alone."""
+        world = self.world()
+        agent = self.start(world)
+        shutil.rmtree(world.sysfs)
+        self.refused(agent.request("POST", CLOSE), 503, "without those that are closed")
+        self.assertEqual(self.in_node(agent), ["gpu0", "gpu1"])
+        self.assertEqual(agent.events("device_lost"), [])
+
     def test_of_several_devices(self):
         world = self.live_in(worlds.Nvml("gpu T4\ngpu T4"))
         world.show_bound(FIRST, SECOND)

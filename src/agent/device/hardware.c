@@ -77,6 +77,14 @@ struct question {
 	void *userdata;
 };
 
+/* A device that the drivers are not to open. */
+struct closing {
+	struct clv_hardware *hw;
+	char address[16];
+	uint64_t survey;         /* when this is answered, it is closed */
+	sd_event_source *reopen; /* ends it; NULL: this place is free */
+};
+
 struct clv_hardware {
 	struct clv_agent *agent;
 	struct clv_node node;
@@ -89,8 +97,8 @@ struct clv_hardware {
 	bool is_warm; /* it has answered: its drivers are loaded */
 	int fd;       /* the worker's stdin and stdout */
 	sd_event_source *child, *input, *timer, *soon;
-	struct clv_closed closed;
-	sd_event_source *reopen; /* ends it */
+	struct closing closings[CLV_CLOSED_MAX];
+	struct clv_error not_closed; /* why the drivers could not close the last ones */
 	char *answer;
 	size_t n_bytes;
 };
@@ -267,12 +275,16 @@ static void set_timer(struct clv_hardware *hw, uint64_t after_ns)
 		after_ns / CLV_NS_PER_US, 0, on_timeout, hw);
 }
 
-static json_t *closed_to_json(const struct clv_closed *closed)
+static json_t *closed_to_json(const struct clv_hardware *hw)
 {
 	json_t *addresses = json_array();
 
-	for (size_t i = 0; i < closed->n; i++)
-		json_array_append_new(addresses, json_string(closed->addresses[i]));
+	for (size_t i = 0; i < CLV_CLOSED_MAX; i++) {
+		const struct closing *closing = &hw->closings[i];
+
+		if (closing->reopen)
+			json_array_append_new(addresses, json_string(closing->address));
+	}
 	return addresses;
 }
 
@@ -282,8 +294,7 @@ static json_t *question_to_json(struct clv_hardware *hw, const struct question *
 		clv_names_to_json(hw->agent->names));
 
 	json_object_set_new(json, "uuid", json_string(question->uuid));
-	if (hw->closed.n > 0)
-		json_object_set_new(json, "closed", closed_to_json(&hw->closed));
+	json_object_set_new(json, "closed", closed_to_json(hw));
 	if (question->kind == STEP)
 		json_object_set_new(json, "step", clv_step_to_json(&question->step));
 	if (question->kind == LIMIT) {
@@ -471,6 +482,28 @@ static void update_renumbering(struct clv_hardware *hw, enum kind done)
 		clv_notify(hw->agent->notify, CLV_NOTICE_RENUMBERED);
 }
 
+/* The drivers cannot open the other devices without those that are closed: what is not
+ * closed yet stays open.  True: the survey of the answer lacks the others. */
+static bool drop_refused(struct clv_hardware *hw, const json_t *answer)
+{
+	const char *why = json_string_value(json_object_get(answer, "not_closed"));
+	bool is_dropped = false;
+
+	for (size_t i = 0; i < CLV_CLOSED_MAX && why; i++) {
+		struct closing *closing = &hw->closings[i];
+
+		if (!closing->reopen || closing->survey <= hw->surveyed)
+			continue;
+		closing->reopen = sd_event_source_disable_unref(closing->reopen);
+		is_dropped = true;
+	}
+	if (is_dropped) {
+		clv_error_set(&hw->not_closed, -ENOTSUP, "%s", why);
+		clv_hardware_survey(hw);
+	}
+	return is_dropped;
+}
+
 static void take(struct clv_hardware *hw, const struct question *question,
 	const json_t *answer, struct clv_error *err)
 {
@@ -481,7 +514,8 @@ static void take(struct clv_hardware *hw, const struct question *question,
 		return;
 	}
 	if (question->kind == SURVEY) {
-		take_node(hw, answer, err);
+		if (!drop_refused(hw, answer))
+			take_node(hw, answer, err);
 		hw->surveyed = question->survey;
 	} else {
 		take_device(hw, question, answer, err);
@@ -521,44 +555,95 @@ uint64_t clv_hardware_survey(struct clv_hardware *hw)
 	return hw->asked;
 }
 
-/* The closed devices are there again, unless another driver has taken them. */
+/* Devices that are closed. */
+
+static struct closing *find_closing(
+	const struct clv_hardware *hw, const char *pci_address)
+{
+	for (size_t i = 0; i < CLV_CLOSED_MAX; i++) {
+		const struct closing *closing = &hw->closings[i];
+
+		if (closing->reopen && strcmp(closing->address, pci_address) == 0)
+			return (struct closing *)closing;
+	}
+	return NULL;
+}
+
+static struct closing *find_free(struct clv_hardware *hw)
+{
+	for (size_t i = 0; i < CLV_CLOSED_MAX; i++) {
+		if (!hw->closings[i].reopen)
+			return &hw->closings[i];
+	}
+	return NULL;
+}
+
+static void reopen(struct closing *closing)
+{
+	closing->reopen = sd_event_source_disable_unref(closing->reopen);
+	clv_hardware_survey(closing->hw);
+}
+
+/* The device is there again, unless another driver has taken it. */
 static int on_reopen(sd_event_source *source, uint64_t now_us, void *userdata)
 {
-	struct clv_hardware *hw = userdata;
-
-	hw->closed = (struct clv_closed){0};
-	clv_hardware_survey(hw);
+	reopen(userdata);
 	return 0;
 }
 
 int clv_hardware_close(struct clv_hardware *hw, const char *pci_address,
 	uint64_t *ret_survey, struct clv_error *err)
 {
-	sd_event_source *reopen = NULL;
-	int r = sd_event_add_time_relative(hw->agent->event, &reopen, CLOCK_MONOTONIC,
-		CLOSED_NS / CLV_NS_PER_US, 0, on_reopen, hw);
+	struct closing *before = find_closing(hw, pci_address);
+	struct closing *closing = before ? before : find_free(hw);
+	sd_event_source *timer = NULL;
+	int r = closing ? sd_event_add_time_relative(hw->agent->event, &timer,
+				  CLOCK_MONOTONIC, CLOSED_NS / CLV_NS_PER_US, 0,
+				  on_reopen, closing)
+			: -ENOSPC;
 
-	if (r >= 0)
-		r = clv_closed_add(&hw->closed, pci_address);
-	if (r < 0) {
-		sd_event_source_disable_unref(reopen);
+	if (r < 0)
 		return clv_error_errno(err, -r, "cannot close %s", pci_address);
-	}
-	sd_event_source_disable_unref(hw->reopen);
-	hw->reopen = reopen;
+	sd_event_source_disable_unref(closing->reopen);
+	hw->not_closed = (struct clv_error){0};
 	*ret_survey = clv_hardware_survey(hw);
+	if (!before)
+		*closing = (struct closing){.hw = hw, .survey = *ret_survey};
+	snprintf(closing->address, sizeof(closing->address), "%s", pci_address);
+	closing->reopen = timer;
 	return 0;
 }
 
 void clv_hardware_reopen(struct clv_hardware *hw, const char *pci_address)
 {
-	if (clv_closed_remove(&hw->closed, pci_address))
-		clv_hardware_survey(hw);
+	struct closing *closing = find_closing(hw, pci_address);
+
+	if (closing)
+		reopen(closing);
 }
 
 bool clv_hardware_is_closed(const struct clv_hardware *hw, const char *pci_address)
 {
-	return clv_closed_has(&hw->closed, pci_address);
+	return find_closing(hw, pci_address) != NULL;
+}
+
+bool clv_hardware_is_closed_device(
+	const struct clv_agent *agent, const struct clv_agent_device *device)
+{
+	const struct clv_agent_device *whole = device->parent ? device->parent : device;
+	const struct clv_hardware *hw = agent->hardware;
+	const struct closing *closing =
+		hw ? find_closing(hw, whole->info.pci_address) : NULL;
+
+	return closing && (closing->survey > hw->surveyed ||
+				  !clv_node_find(&hw->node, closing->address));
+}
+
+const char *clv_hardware_why_open(const struct clv_hardware *hw, const char *pci_address)
+{
+	if (clv_hardware_is_closed(hw, pci_address))
+		return NULL;
+	return hw->not_closed.code ? hw->not_closed.msg : "its lease has ended meanwhile";
 }
 
 void clv_hardware_flush(struct clv_hardware *hw)
@@ -670,7 +755,8 @@ struct clv_hardware *clv_hardware_free(struct clv_hardware *hw)
 		return NULL;
 	end_worker(hw);
 	sd_event_source_disable_unref(hw->timer);
-	sd_event_source_disable_unref(hw->reopen);
+	for (size_t i = 0; i < CLV_CLOSED_MAX; i++)
+		sd_event_source_disable_unref(hw->closings[i].reopen);
 	sd_event_source_disable_unref(hw->soon);
 	while ((question = TAILQ_FIRST(&hw->questions))) {
 		TAILQ_REMOVE(&hw->questions, question, entry);

@@ -23,15 +23,22 @@ struct clv_hardware *clv_hardware_free(struct clv_hardware *hardware);
  * CLV_TOPIC_HARDWARE is published when it is answered. */
 uint64_t clv_hardware_survey(struct clv_hardware *hardware);
 /* Has the drivers close the device at this PCI address, so that another driver can take
- * it, and not open it for two minutes, or until its lease ends.  It is closed when the
- * survey of the number that is stored is answered; the node is without it meanwhile.
- * -ENOSPC: too many are closed.
- */
+ * it, and not open it for two minutes, or until it is reopened.  It is closed when the
+ * survey of the number that is stored is answered, unless the drivers could not open the
+ * others without it; the node is without it meanwhile.  -ENOSPC: too many are closed. */
 int clv_hardware_close(struct clv_hardware *hardware, const char *pci_address,
 	uint64_t *ret_survey, struct clv_error *err);
 /* Ends this, if the device is closed. */
 void clv_hardware_reopen(struct clv_hardware *hardware, const char *pci_address);
 bool clv_hardware_is_closed(const struct clv_hardware *hardware, const char *pci_address);
+/* The same for the whole device of this device or partition; false where its driver keeps
+ * no device open, and shows it still. */
+struct clv_agent_device;
+bool clv_hardware_is_closed_device(
+	const struct clv_agent *agent, const struct clv_agent_device *device);
+/* Why it is not closed, after it was to be; NULL: it is. */
+const char *clv_hardware_why_open(
+	const struct clv_hardware *hardware, const char *pci_address);
 /* Sends the first question now and not in the loop's next iteration. */
 void clv_hardware_flush(struct clv_hardware *hardware);
 /* The number of the last survey that was answered, successfully or not. */
@@ -56,7 +63,6 @@ void clv_hardware_step(struct clv_hardware *hardware, const char *uuid,
  */
 bool clv_hardware_is_renumbering(const struct clv_hardware *hardware);
 /* The same for one device: false if programs do not identify it by number. */
-struct clv_agent_device;
 bool clv_hardware_is_renumbering_device(
 	const struct clv_agent *agent, const struct clv_agent_device *device);
 

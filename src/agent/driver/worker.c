@@ -32,8 +32,9 @@ struct worker {
 	struct clv_backend *open[N_BACKENDS]; /* NULL: not available */
 	struct clv_node node;
 	struct clv_error absent[N_BACKENDS]; /* why it is not available */
-	uint8_t *backend_of;      /* index into open, for each device of the node */
-	struct clv_closed closed; /* devices that are not to be opened */
+	uint8_t *backend_of;         /* index into open, for each device of the node */
+	struct clv_closed closed;    /* devices that are not to be opened */
+	struct clv_error not_closed; /* why the others are not opened either */
 	FILE *answers;
 };
 
@@ -52,7 +53,7 @@ static void open_backend(struct worker *w, size_t at)
 		return;
 	backends[at]->probe(open, &w->absent[at]);
 	if (*open && backends[at]->close && w->closed.n > 0)
-		backends[at]->close(*open, &w->closed);
+		backends[at]->close(*open, &w->closed, &w->not_closed);
 }
 
 static void open_backends(struct worker *w)
@@ -186,9 +187,10 @@ static void close_devices(struct worker *w, const json_t *addresses)
 	if (memcmp(&closed, &w->closed, sizeof(closed)) == 0)
 		return;
 	w->closed = closed;
+	w->not_closed = (struct clv_error){0};
 	for (i = 0; i < N_BACKENDS; i++) {
 		if (w->open[i] && backends[i]->close)
-			backends[i]->close(w->open[i], &w->closed);
+			backends[i]->close(w->open[i], &w->closed, &w->not_closed);
 	}
 	forget_node(w);
 }
@@ -203,7 +205,8 @@ static json_t *survey(struct worker *w, const json_t *names)
 	}
 	report_absent(w);
 	name_devices(&w->node, names);
-	return json_pack("{s:o}", "node", clv_node_to_json(&w->node));
+	return json_pack("{s:o,s:s*}", "node", clv_node_to_json(&w->node), "not_closed",
+		w->not_closed.code ? w->not_closed.msg : NULL);
 }
 
 /* Steps. */

@@ -10,8 +10,9 @@
  *   {"do": "step", "uuid": UUID, "step": {}}   {"device": {...}}
  *   {"do": "sample"}                           {"readings": [...]}
  *   {"do": "limit", "uuid": UUID, "cgroup": PATH, "bytes": N}  {"limited": true}
- * Each has "closed", the PCI addresses of the devices that the worker does not open, if
- * there are any: it closes them, and its answers are without them.
+ * Each has "closed", the PCI addresses of the devices that the worker does not open: it
+ * closes them, and its answers are without them.  If a driver cannot open the others
+ * alone, the survey is without them, and has "not_closed", the reason.
  * A failure adds {"error": {"code": -16, "message": ""}}.  A step's answer has the device
  * as it was read after the step. */
 int clv_worker_main(void);

@@ -29,12 +29,14 @@ static int nvidia_probe(struct clv_backend **ret, struct clv_error *err)
 	return 0;
 }
 
-static void nvidia_close(struct clv_backend *base, const struct clv_closed *closed)
+static int nvidia_close(
+	struct clv_backend *base, const struct clv_closed *closed, struct clv_error *err)
 {
 	struct clv_nvidia_backend *backend = (struct clv_nvidia_backend *)base;
 
 	backend->closed = *closed;
 	clv_nvidia_handles_stop(backend);
+	return clv_nvidia_handles_check_others(backend, err);
 }
 
 static void nvidia_free(struct clv_backend *base)

@@ -105,6 +105,27 @@ static int look_up_all(
 	return 0;
 }
 
+static int list_others(const struct clv_nvidia_backend *backend, struct clv_names *ret,
+	struct clv_error *err)
+{
+	int r = clv_file_list(ret, "bus/pci/drivers/nvidia");
+
+	if (r < 0 || !backend->nvml.get_device_at)
+		return clv_error_errno(err, r < 0 ? -r : ENOSYS,
+			"cannot list the NVIDIA GPUs without those that are closed");
+	return 0;
+}
+
+int clv_nvidia_handles_check_others(
+	const struct clv_nvidia_backend *backend, struct clv_error *err)
+{
+	_cleanup_names_ struct clv_names names = {0};
+
+	if (backend->closed.n == 0 || list_others(backend, &names, err) >= 0)
+		return 0;
+	return -ENOTSUP;
+}
+
 /* NVML finds the GPU of an index by opening it, so while one is to stay closed the others
  * are looked up by their addresses.  A function that NVML does not find is a virtual
  * one. */
@@ -113,11 +134,10 @@ static int look_up_others(const struct clv_nvidia_backend *backend, struct looku
 {
 	const struct clv_nvidia_library *nvml = &backend->nvml;
 	_cleanup_names_ struct clv_names names = {0};
-	int r = clv_file_list(&names, "bus/pci/drivers/nvidia");
+	int r = list_others(backend, &names, err);
 
-	if (r < 0 || !nvml->get_device_at)
-		return clv_error_errno(err, r < 0 ? -r : ENOSYS,
-			"cannot list the NVIDIA GPUs without those that are closed");
+	if (r < 0)
+		return r;
 	ret->gpus = calloc(names.n + 1, sizeof(*ret->gpus));
 	if (!ret->gpus)
 		return clv_error_errno(err, ENOMEM, "cannot list the NVIDIA GPUs");

@@ -12,6 +12,10 @@ int clv_nvidia_handles_start(struct clv_nvidia_backend *backend, struct clv_erro
 /* Looks up all GPUs again.  A GPU that fails keeps its index, with NVML's code. */
 int clv_nvidia_handles_refresh(struct clv_nvidia_backend *backend, struct clv_error *err);
 
+/* Whether GPUs can be looked up without those that are closed.  -ENOTSUP: none can. */
+int clv_nvidia_handles_check_others(
+	const struct clv_nvidia_backend *backend, struct clv_error *err);
+
 /* Shuts NVML down, which closes the files of all GPUs, until one of the functions above
  * is called. */
 void clv_nvidia_handles_stop(struct clv_nvidia_backend *backend);

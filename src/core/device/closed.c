@@ -30,14 +30,3 @@ int clv_closed_add(struct clv_closed *closed, const char *address)
 		address);
 	return 0;
 }
-
-bool clv_closed_remove(struct clv_closed *closed, const char *address)
-{
-	size_t at = find(closed, address);
-
-	if (at == closed->n)
-		return false;
-	memcpy(closed->addresses[at], closed->addresses[--closed->n],
-		sizeof(closed->addresses[0]));
-	return true;
-}

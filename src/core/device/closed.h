@@ -17,6 +17,3 @@ bool clv_closed_has(const struct clv_closed *closed, const char *address);
 
 /* Once, however often it is added.  -ENOSPC: there is no room. */
 int clv_closed_add(struct clv_closed *closed, const char *address);
-
-/* False: it was not there. */
-bool clv_closed_remove(struct clv_closed *closed, const char *address);

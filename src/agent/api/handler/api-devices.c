@@ -9,6 +9,7 @@
 #include "agent/device/hardware.h"
 #include "agent/http/problem.h"
 #include "agent/lease/lease.h"
+#include "agent/lease/machine.h"
 #include "agent/ledger/ledger.h"
 #include "agent/lifecycle/force.h"
 #include "agent/record/agent.h"
@@ -19,6 +20,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 /* A little more than the drivers' own timeout. */
 #define DEVICES_WAIT_MS 15000u
@@ -176,13 +178,14 @@ static struct clv_agent_device *find_by_address(
 	for (size_t i = 0; i < clv_devices_count(devices); i++) {
 		struct clv_agent_device *device = clv_devices_at(devices, i);
 
-		if (!device->parent && strcmp(device->info.pci_address, address) == 0)
+		if (!device->parent && strcasecmp(device->info.pci_address, address) == 0)
 			return device;
 	}
 	return NULL;
 }
 
-/* Leases for virtual machines are kept, and so are those of pools. */
+/* A lease that gives the whole device away is most likely that of the virtual machine
+ * that is about to get it.  A program may begin in any other at any time. */
 static int check_closable(const struct clv_agent_device *device, struct clv_error *err)
 {
 	if (device->info.pci_address[0] == '\0')
@@ -197,7 +200,7 @@ static int check_closable(const struct clv_agent_device *device, struct clv_erro
 		const struct clv_lease *lease = device->leases[i];
 
 		if (!lease->record.is_queued &&
-			(!lease->record.is_kept || lease->n_processes > 0))
+			(!clv_machine_has_whole(lease) || lease->n_processes > 0))
 			return clv_error_set(err, -CLV_E_IN_USE,
 				"%s is in use by lease %s of %s: end it first",
 				device->info.name, lease->record.name,
@@ -206,18 +209,44 @@ static int check_closable(const struct clv_agent_device *device, struct clv_erro
 	return 0;
 }
 
-static int begin_close(
-	struct clv_request *request, const char *name, struct clv_error *err)
+static int find_closable(struct clv_request *request, const char *name,
+	const char **ret_address, struct clv_error *err)
 {
-	struct clv_agent *agent = request->agent;
-	struct clv_agent_device *device = find_by_address(agent->devices, name);
+	struct clv_agent_device *device = find_by_address(request->agent->devices, name);
 	int r = device ? 0 : find_device(request, name, &device, err);
 
 	if (r >= 0)
 		r = check_closable(device, err);
+	*ret_address = r < 0 ? NULL : device->info.pci_address;
+	return r;
+}
+
+static int begin_close(
+	struct clv_request *request, const char *name, struct clv_error *err)
+{
+	const char *address;
+	int r = find_closable(request, name, &address, err);
+
 	return r < 0 ? r
-		     : clv_hardware_close(agent->hardware, device->info.pci_address,
-			       &request->number, err);
+		     : clv_hardware_close(
+			       request->agent->hardware, address, &request->number, err);
+}
+
+/* A program may have begun meanwhile in a lease of the whole device, or a change of the
+ * device. */
+static int end_close(struct clv_request *request, const char *name, struct clv_error *err)
+{
+	const char *address, *why;
+	int r = find_closable(request, name, &address, err);
+
+	if (r < 0)
+		return r;
+	why = clv_hardware_why_open(request->agent->hardware, address);
+	if (why)
+		return clv_error_set(
+			err, -CLV_E_UNAVAILABLE, "%s is not closed: %s", address, why);
+	request->status = 204;
+	return 0;
 }
 
 /* A new agent may be opening devices that it does not know yet. */
@@ -227,15 +256,13 @@ int clv_api_post_close(
 	struct clv_hardware *hardware = request->agent->hardware;
 	int r = 0;
 
-	if (request->number == 0 && !clv_hardware_awaits_devices(request->agent))
+	if (request->number == 0 && !request->is_late &&
+		!clv_hardware_awaits_devices(request->agent))
 		r = begin_close(request, argument, err);
 	if (r < 0)
 		return r;
-	if (request->number > 0 &&
-		clv_hardware_last_survey(hardware) >= request->number) {
-		request->status = 204;
-		return 0;
-	}
+	if (request->number > 0 && clv_hardware_last_survey(hardware) >= request->number)
+		return end_close(request, argument, err);
 	if (!request->is_late)
 		return clv_request_wait(
 			request, CLV_TOPIC_HARDWARE | CLV_TOPIC_DEVICES, SURVEY_WAIT_MS);
