@@ -343,6 +343,20 @@ class TakenAway(Case):
         self.refused(agent.request("POST", CLOSE), 409, "gpu0 is in use by lease nightly")
         self.assertEqual(self.in_node(agent), ["gpu0", "gpu1"])
 
+    def test_a_lease_while_it_closes(self):
+        world = self.world()
+        agent = self.start(world)
+        agent.node()
+        world.put("calls", "")
+        world.faults("nvmlInit_v2 * hang 3")
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            closing = pool.submit(agent.request, "POST", CLOSE)
+            self.assertTrue(wait_until(lambda: "hangs" in world.read("calls")))
+            self.refused(agent.request("POST", "/v1/leases", {"device": "gpu0", "share": .5}), 409,
+                         "gpu0", "for a virtual machine")
+            self.assertEqual(closing.result(), (204, None))
+        self.assertEqual(world.take(0, FIRST), "")
+
     def test_a_driver_without_a_list(self):
         """It is refused, because the others could not be looked up alone."""
         world = self.world()

@@ -159,6 +159,10 @@ class Nvml(World):
     def put(self, name, text):
         write_whole(os.path.join(self.folder, name), text + "\n")
 
+    def read(self, name):
+        with open(os.path.join(self.folder, name), encoding="utf-8") as file:
+            return file.read()
+
     def control(self, *words):
         return subprocess.run([built("tests/doubles/nvml/double-nvml"), self.folder, *words],
                               check=True, capture_output=True, text=True).stdout

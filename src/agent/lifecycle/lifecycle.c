@@ -349,6 +349,7 @@ static bool fits_now(const struct clv_lifecycle *lifecycle, const struct clv_lea
 			clv_devices_root(device)->is_cordoned ||
 			clv_condition_state(device) == CLV_HEALTH_LOST ||
 			clv_machine_check(device, NULL) < 0 ||
+			clv_hardware_is_closed_device(lifecycle->agent, device) ||
 			clv_hardware_is_renumbering_device(lifecycle->agent, device))
 			return false;
 		clv_promises_add_up(

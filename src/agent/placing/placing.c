@@ -156,6 +156,27 @@ static bool is_named(const struct clv_device *info, const char *name)
 	return strcmp(info->name, name) == 0 || strcmp(info->uuid, name) == 0;
 }
 
+static const struct clv_agent_device *find_closed(
+	const struct clv_agent *agent, const char *name)
+{
+	for (size_t i = 0; i < clv_devices_count(agent->devices); i++) {
+		const struct clv_agent_device *device = clv_devices_at(agent->devices, i);
+
+		if (clv_hardware_is_closed_device(agent, device) &&
+			(name[0] == '\0' || is_named(&device->info, name)))
+			return device;
+	}
+	return NULL;
+}
+
+static int fail_closed(const struct clv_agent_device *device, struct clv_error *err)
+{
+	return clv_error_set(err, -EBUSY,
+		"%s is closed for a virtual machine that is about to get it: use another "
+		"device, or try again in two minutes",
+		device->info.name);
+}
+
 static const struct clv_agent_device *find_degraded(
 	const struct clv_agent *agent, const char *name, const char *profile)
 {
@@ -205,6 +226,7 @@ int clv_placing_fail_without_device(const struct clv_agent *agent,
 	const struct clv_agent_device *degraded =
 		find_degraded(agent, name, request->profile);
 	const struct clv_agent_device *empty = find_empty(agent, request->device);
+	const struct clv_agent_device *closed = find_closed(agent, name);
 
 	if (!cordoned && !degraded) {
 		cordoned = find_cordoned(agent, name, "");
@@ -212,6 +234,8 @@ int clv_placing_fail_without_device(const struct clv_agent *agent,
 	}
 	if (cordoned)
 		return fail_cordoned(cordoned, err);
+	if (closed)
+		return fail_closed(closed, err);
 	if (degraded)
 		return fail_degraded(degraded, err);
 	if (is_changing(agent, request))
@@ -292,6 +316,7 @@ bool clv_placing_is_candidate(const struct clv_agent *agent,
 	const struct clv_agent_device *device, const struct clv_lease_request *request)
 {
 	return matches_request(device, request) &&
+	       !clv_hardware_is_closed_device(agent, device) &&
 	       !clv_hardware_is_renumbering_device(agent, device);
 }
 
@@ -359,6 +384,7 @@ bool clv_placing_fits_elsewhere(const struct clv_lease *lease,
 	struct clv_promised promised;
 
 	if (!asked->may_move || !is_permitted(device, &names) ||
+		clv_hardware_is_closed_device(lease->agent, device) ||
 		clv_hardware_is_renumbering_device(lease->agent, device) ||
 		clv_machine_check(device, NULL) < 0 ||
 		clv_machine_check_memory(device, NULL) < 0 ||
@@ -382,6 +408,8 @@ static int take_standing(struct clv_agent *agent, const struct clv_standing_shar
 
 	if (device && clv_devices_root(device)->is_cordoned)
 		return fail_cordoned(clv_devices_root(device), err);
+	if (device && clv_hardware_is_closed_device(agent, device))
+		return fail_closed(device, err);
 	if (device && clv_hardware_is_renumbering_device(agent, device))
 		return clv_error_set(err, -EBUSY,
 			"devices are being repartitioned: try again when that is "
