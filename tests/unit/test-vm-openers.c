@@ -63,11 +63,27 @@ static void test_open(void **state)
 	add_gpu(GPU, 1);
 	add_gpu(OTHER, 11);
 	add_process(812, "dcgm-exporter", "/dev/nvidia1");
-	assert_int_equal(clv_vm_check_openers(proc, GPU, &err), -EBUSY);
+	assert_int_equal(clv_vm_check_openers(proc, GPU, false, &err), -EBUSY);
 	assert_non_null(
 		strstr(err.msg, "process 812 (dcgm-exporter) has /dev/nvidia1 open"));
 	assert_non_null(strstr(err.msg, "driverctl set-override " GPU " vfio-pci"));
-	assert_int_equal(clv_vm_check_openers(proc, OTHER, &err), 0);
+	assert_int_equal(clv_vm_check_openers(proc, OTHER, false, &err), 0);
+}
+
+/* The agent can be asked to close it, and is looked for again after that. */
+static void test_open_in_the_agent(void **state)
+{
+	struct clv_error err = {0};
+
+	add_gpu(GPU, 1);
+	add_process(811, "cleaved", "/dev/nvidia1");
+	assert_int_equal(clv_vm_check_openers(proc, GPU, true, &err), 0);
+	assert_int_equal(clv_vm_check_openers(proc, GPU, false, &err), -EBUSY);
+	add_process(812, "dcgm-exporter", "/dev/nvidia1");
+	assert_int_equal(clv_vm_check_openers(proc, GPU, true, &err), -EBUSY);
+	assert_non_null(strstr(err.msg, "process 812"));
+	assert_true(clv_vm_is_nvidias(proc, GPU));
+	assert_false(clv_vm_is_nvidias(proc, OTHER));
 }
 
 /* The file of all GPUs counts for none. */
@@ -79,7 +95,7 @@ static void test_closed(void **state)
 	add_process(812, "nvtop", "/dev/nvidiactl");
 	add_process(813, "train", "/dev/nvidia10");
 	run("mkdir %s/814", proc);
-	assert_int_equal(clv_vm_check_openers(proc, GPU, &err), 0);
+	assert_int_equal(clv_vm_check_openers(proc, GPU, false, &err), 0);
 }
 
 /* That of another driver, or of none. */
@@ -88,13 +104,15 @@ static void test_other_driver(void **state)
 	struct clv_error err = {0};
 
 	add_process(812, "train", "/dev/nvidia0");
-	assert_int_equal(clv_vm_check_openers(proc, GPU, &err), 0);
+	assert_int_equal(clv_vm_check_openers(proc, GPU, false, &err), 0);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_open, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			test_open_in_the_agent, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_closed, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_other_driver, set_up, tear_down),
 	};

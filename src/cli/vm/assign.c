@@ -211,14 +211,16 @@ static int make_leases(struct assign *assign, struct one *one)
 static int close_whole(
 	const struct assign *assign, const struct one *one, struct clv_error *err)
 {
-	int r = 0;
+	_cleanup_free_ const char **addresses = calloc(one->n + 1, sizeof(*addresses));
+	size_t n = 0;
 
-	for (size_t i = 0; i < one->n && one->guest->is_running && r >= 0; i++) {
+	if (!addresses)
+		return clv_error_errno(err, ENOMEM, "cannot close the GPUs");
+	for (size_t i = 0; i < one->n && one->guest->is_running; i++) {
 		if (one->partitions[i]->is_whole)
-			r = clv_vm_close_gpu(
-				assign->session.client, one->partitions[i]->address, err);
+			addresses[n++] = one->partitions[i]->address;
 	}
-	return r;
+	return clv_vm_close_gpus(assign->session.client, addresses, n, err);
 }
 
 static int attach_all(const struct assign *assign, struct one *one, struct clv_error *err)

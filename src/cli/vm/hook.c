@@ -11,6 +11,7 @@
 #include "cli/vm/actions.h"
 #include "cli/vm/close.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -160,18 +161,22 @@ static void close_gpus(const struct clv_common *common,
 {
 	const struct clv_client_options options = clv_cli_options(common, false);
 	_cleanup_client_ struct clv_client *client = NULL;
+	_cleanup_free_ const char **addresses =
+		calloc(domain->n_hostdevs, sizeof(*addresses));
 	struct clv_client_error ignored;
 	struct clv_error err = {0};
-	int r = 0;
+	size_t n = 0;
 
 	clv_client_new(&options, &client, &ignored);
-	for (size_t i = 0; i < domain->n_hostdevs && r >= 0; i++) {
+	for (size_t i = 0; i < domain->n_hostdevs && addresses; i++) {
 		const struct clv_vm_hostdev *hostdev = &domain->hostdevs[i];
 
 		if (hostdev->is_managed && !hostdev->is_mdev)
-			r = clv_vm_close_gpu(client, hostdev->address, &err);
+			addresses[n++] = hostdev->address;
 	}
-	if (r >= 0)
+	if (!addresses)
+		clv_error_errno(&err, ENOMEM, "cannot close its GPUs");
+	else if (clv_vm_close_gpus(client, addresses, n, &err) >= 0)
 		return;
 	ret->code = CLV_EXIT_NO_FIT;
 	snprintf(ret->text, sizeof(ret->text), "%s", err.msg);

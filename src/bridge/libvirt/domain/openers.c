@@ -82,7 +82,21 @@ static int fail_open(const char *proc, const char *pid, const char *device,
 		pid, command, device, address, address);
 }
 
-int clv_vm_check_openers(const char *proc, const char *address, struct clv_error *err)
+bool clv_vm_is_nvidias(const char *proc, const char *address)
+{
+	return read_minor(proc, address) >= 0;
+}
+
+static bool is_agent(const char *proc, const char *pid)
+{
+	char command[32];
+
+	read_command(proc, pid, command);
+	return strcmp(command, "cleaved") == 0;
+}
+
+int clv_vm_check_openers(
+	const char *proc, const char *address, bool but_agent, struct clv_error *err)
 {
 	int minor = read_minor(proc, address), r = 0;
 	struct dirent *entry;
@@ -97,7 +111,8 @@ int clv_vm_check_openers(const char *proc, const char *address, struct clv_error
 		return clv_error_errno(err, errno, "cannot read %.100s", proc);
 	while (r >= 0 && (entry = readdir(processes))) {
 		if (isdigit((unsigned char)entry->d_name[0]) &&
-			has_open(proc, entry->d_name, device))
+			has_open(proc, entry->d_name, device) &&
+			!(but_agent && is_agent(proc, entry->d_name)))
 			r = fail_open(proc, entry->d_name, device, address, err);
 	}
 	closedir(processes);
