@@ -26,6 +26,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* Adds to the error that the device has a free standing share, if it has one. */
 static void mention_standing(const struct clv_agent *agent,
@@ -102,6 +103,12 @@ static int consider(struct clv_agent *agent, struct clv_agent_device *device,
 	return r;
 }
 
+/* A name or UUID; that of a device also means its partitions. */
+static bool is_named(const struct clv_device *info, const char *name)
+{
+	return strcmp(info->name, name) == 0 || strcasecmp(info->uuid, name) == 0;
+}
+
 /* Whether a device or partition that the request names is being changed or renumbered. */
 static bool is_changing(
 	const struct clv_agent *agent, const struct clv_lease_request *request)
@@ -113,8 +120,8 @@ static bool is_changing(
 		if ((device->is_changing || whole->is_changing ||
 			    clv_hardware_is_renumbering_device(agent, device)) &&
 			(request->device[0] == '\0' ||
-				strcmp(device->info.name, request->device) == 0 ||
-				strcmp(whole->info.name, request->device) == 0) &&
+				is_named(&device->info, request->device) ||
+				is_named(&whole->info, request->device)) &&
 			(request->profile[0] == '\0' ||
 				strcmp(device->info.profile, request->profile) == 0))
 			return true;
@@ -136,7 +143,7 @@ static const struct clv_agent_device *find_cordoned(
 
 		if (clv_devices_root(device)->is_cordoned &&
 			has_profile(device, profile) &&
-			(name[0] == '\0' || strcmp(device->info.name, name) == 0))
+			(name[0] == '\0' || is_named(&device->info, name)))
 			return clv_devices_root(device);
 	}
 	return NULL;
@@ -148,12 +155,6 @@ static int fail_cordoned(const struct clv_agent_device *device, struct clv_error
 		"%s takes no new lease until it is uncordoned (%s): use another "
 		"device",
 		device->info.name, device->cordon_reason);
-}
-
-/* A name or UUID; that of a device also means its partitions. */
-static bool is_named(const struct clv_device *info, const char *name)
-{
-	return strcmp(info->name, name) == 0 || strcmp(info->uuid, name) == 0;
 }
 
 static const struct clv_agent_device *find_closed(
@@ -272,12 +273,13 @@ static bool is_healthy_enough(const struct clv_agent_device *device, const char 
 	       (state == CLV_HEALTH_DEGRADED && name[0] != '\0');
 }
 
-static bool is_listed(const char *devices, const char *name)
+static bool is_listed(const char *devices, const struct clv_device *info)
 {
-	char between_commas[128];
+	char name[128], uuid[128];
 
-	snprintf(between_commas, sizeof(between_commas), ",%s,", name);
-	return strstr(devices, between_commas) != NULL;
+	snprintf(name, sizeof(name), ",%s,", info->name);
+	snprintf(uuid, sizeof(uuid), ",%s,", info->uuid);
+	return strstr(devices, name) || strcasestr(devices, uuid);
 }
 
 /* What a request names; "": not given. */
@@ -298,8 +300,7 @@ static bool is_permitted(const struct clv_agent_device *device, const struct nam
 		strcmp(device->info.profile, names->profile) != 0)
 		return false;
 	if (names->devices[0] != '\0')
-		return is_listed(names->devices, device->info.name) ||
-		       is_listed(names->devices, device->info.uuid);
+		return is_listed(names->devices, &device->info);
 	return names->device[0] == '\0' || is_named(&device->info, names->device) ||
 	       (device->parent && is_named(&device->parent->info, names->device));
 }
