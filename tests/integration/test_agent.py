@@ -16,10 +16,12 @@ import tempfile
 import threading
 import time
 import unittest
+import urllib.request
 
 import harness
 from harness import (NOBODY, PROGRAMS, Agent, Case, Holder, SystemCase, UnixConnection, copy_for_others, main,
                      wait_until)
+from ports import free_port
 
 
 
@@ -594,11 +596,14 @@ class FullDisk(unittest.TestCase):
         node = os.path.join(self.agent.folder, "node.yaml")
         with open(node, "w") as file:
             file.write("version: 1\nname: one\ndevices:\n  - {model: A100-40GB}\n")
+        settings, port = os.path.join(self.agent.folder, "settings.yaml"), free_port()
+        with open(settings, "w") as file:
+            file.write(f"version: 1\nlisten: {{port: {port}}}\n")
         self.agent.stop()
-        self.agent.arguments += ["--sim", node]
+        self.agent.arguments += ["--sim", node, "--config", settings]
         self.agent.start()
-        self.assertEqual(self.agent.request("POST", "/v1/tokens", {
-            "name": "ci", "scope": "viewer"})[0], 201)
+        status, token = self.agent.request("POST", "/v1/tokens", {"name": "ci", "scope": "viewer"})
+        self.assertEqual(status, 201)
         text = "version: 1\ndevices:\n  - {select: {name: gpu0}, mig: on}\n"
         self.assertEqual(self.agent.request("POST", "/v1/apply", text)[0], 202)
         self.assertTrue(wait_until(self.kept))
@@ -607,9 +612,14 @@ class FullDisk(unittest.TestCase):
         self.agent.stop(signal.SIGKILL)
         self.remount("ro")
         self.agent.start()
+        url = f"http://127.0.0.1:{port}/v1/version"
+        headers = {"Authorization": f"Bearer {token['secret']}"}
+        with urllib.request.urlopen(urllib.request.Request(url, headers=headers)) as answer:
+            self.assertEqual(answer.status, 200)
         for how in ("ro", "rw"):
-            self.assertEqual([each["name"] for each in self.agent.get("/v1/tokens")["items"]],
-                             ["ci"], how)
+            self.assertEqual([(each["name"], bool(each["last_used_at"]))
+                              for each in self.agent.get("/v1/tokens")["items"]],
+                             [("ci", True)], how)
             self.assertTrue(wait_until(lambda: self.kept() == {"gpu0": "applied"}), (how, self.kept()))
             self.assertEqual([each["name"] for each in self.agent.get("/v1/devices")["items"]
                               if each["cordoned"]], ["gpu0"], how)

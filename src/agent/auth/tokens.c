@@ -43,14 +43,34 @@ static int load_one(void *userdata, const struct clv_token_record *record)
 	return 0;
 }
 
+static struct clv_token_record *find(const struct clv_tokens *tokens, const char *id)
+{
+	for (size_t i = 0; i < tokens->n; i++) {
+		if (strcmp(tokens->items[i].id, id) == 0)
+			return &tokens->items[i];
+	}
+	return NULL;
+}
+
 /* Runs again when the state file could be opened only after the start.  A copy that was
- * read until then is no newer than the file. */
+ * read until then is no newer than the file, which does not have when each was used. */
 int clv_tokens_read(struct clv_tokens *tokens, struct clv_error *err)
 {
 	struct clv_store *store = clv_state_get_readable(tokens->agent, NULL);
+	struct clv_tokens before = *tokens;
+	int r;
 
+	tokens->items = NULL;
 	tokens->n = 0;
-	return store ? clv_store_read_tokens(store, load_one, tokens, err) : 0;
+	r = store ? clv_store_read_tokens(store, load_one, tokens, err) : 0;
+	for (size_t i = 0; i < tokens->n; i++) {
+		const struct clv_token_record *known = find(&before, tokens->items[i].id);
+
+		if (known)
+			tokens->items[i].last_used_real_ns = known->last_used_real_ns;
+	}
+	free(before.items);
+	return r;
 }
 
 int clv_tokens_new(
@@ -76,15 +96,6 @@ struct clv_tokens *clv_tokens_free(struct clv_tokens *tokens)
 	if (tokens)
 		free(tokens->items);
 	free(tokens);
-	return NULL;
-}
-
-static struct clv_token_record *find(const struct clv_tokens *tokens, const char *id)
-{
-	for (size_t i = 0; i < tokens->n; i++) {
-		if (strcmp(tokens->items[i].id, id) == 0)
-			return &tokens->items[i];
-	}
 	return NULL;
 }
 
