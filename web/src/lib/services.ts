@@ -61,7 +61,8 @@ export type Tone = "good" | "accent" | "warn" | "bad" | "plain";
 
 const TONES: Record<string, Tone> = {
   ready: "good", starting: "accent", creating: "accent", queued: "warn", stopping: "accent",
-  draining: "accent", removing: "plain", asleep: "plain", off: "plain", complete: "good",
+  draining: "accent", removing: "plain", asleep: "plain", freezing: "accent", frozen: "plain",
+  off: "plain", complete: "good",
   removed: "plain", "no room": "warn", failing: "bad", failed: "bad", ended: "warn",
 };
 
@@ -84,15 +85,18 @@ export interface Step {
 }
 
 /* Those that may be asked for now.  The use of an autoscaled service raises it to its minimum
- * again, also from a smaller number. */
+ * again, also from a smaller number.  A service wakes with its own number, as by a request:
+ * replicas above the number that is asked for are removed with what they have in memory. */
 export function stepsOf(service: Service): Step[] {
-  const least = service.autoscaled ? Math.max(1, service.min_replicas) : 1;
+  const own = Math.max(1, service.min_replicas);
+  const least = service.autoscaled ? own : 1;
   const { wanted, sleeps } = service;
 
   if (service.state === "complete" || service.state === "removed") return [];
-  if (wanted === 0)
+  /* Asleep, it may keep replicas that are ready. */
+  if (wanted === 0 || service.state === "asleep")
     return [{ label: sleeps ? "Wake" : "Start", of: "", doing: sleeps ? "waking" : "starting",
-      replicas: least, isPossible: service.max_replicas > 0 }];
+      replicas: own, isPossible: service.max_replicas > 0 }];
   return [
     { label: "−1", of: "replica of", doing: `to ${wanted - 1}`, replicas: wanted - 1,
       isPossible: wanted > least },

@@ -44,7 +44,8 @@ test("a failing service says its failure, and an unknown state is shown as it is
   assert.equal(reasonOf(service("x", { failure: "exit code 1" })), "steady");
   assert.equal(reasonOf(service("x", { state: "failing", failure: "exit code 1" })), "exit code 1");
   assert.equal(reasonOf(service("x", { state: "no room" })), "steady");
-  assert.deepEqual([toneOf("failed"), toneOf("frozen")], ["bad", "plain"]);
+  assert.deepEqual([toneOf("failed"), toneOf("freezing"), toneOf("frozen"), toneOf("new")],
+    ["bad", "accent", "plain", "plain"]);
   assert.equal(stateWords("no room"), "No room");
 });
 
@@ -57,6 +58,8 @@ test("the steps of a service are within its bounds, and none where it does not s
   assert.deepEqual(steps({ wanted: 3, sleeps: true }), ["−1 2", "+1 4 not", "Sleep 0"]);
   assert.deepEqual(steps({ wanted: 2, min_replicas: 2, autoscaled: true }), ["−1 1 not", "+1 3", "Stop 0"]);
   assert.deepEqual(steps({ wanted: 0, min_replicas: 2, autoscaled: true, sleeps: true }), ["Wake 2"]);
+  assert.deepEqual(steps({ wanted: 0, min_replicas: 3, sleeps: true, state: "asleep" }), ["Wake 3"]);
+  assert.deepEqual(steps({ wanted: 1, sleeps: true, state: "asleep" }), ["Wake 1"]);
   assert.deepEqual(steps({ wanted: 0, min_replicas: 0 }), ["Start 1"]);
   assert.deepEqual(steps({ state: "complete", wanted: 1 }), []);
 });
