@@ -6,6 +6,7 @@
 #include "agent/publish/actions.h"
 
 #include "agent/auth/caller.h"
+#include "agent/record/notify.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -23,6 +24,7 @@
 #define KEPT_MAX_OF_OWNER 16u
 #define KEPT_MAX 256u
 #define KEPT_NS (600 * CLV_NS_PER_S)
+#define SILENT_NS (60 * CLV_NS_PER_S)
 
 struct entry {
 	TAILQ_ENTRY(entry) all;
@@ -30,6 +32,8 @@ struct entry {
 };
 
 struct clv_actions {
+	struct clv_notify *notify;
+	sd_event_source *timer;
 	TAILQ_HEAD(list, entry) entries; /* by time */
 };
 
@@ -52,17 +56,6 @@ bool clv_action_has_ended(const struct clv_action *action)
 	return action->state != CLV_ACTION_WAITING && action->state != CLV_ACTION_RUNNING;
 }
 
-int clv_actions_new(struct clv_actions **ret, struct clv_error *err)
-{
-	struct clv_actions *actions = calloc(1, sizeof(*actions));
-
-	if (!actions)
-		return clv_error_errno(err, ENOMEM, "cannot start the agent");
-	TAILQ_INIT(&actions->entries);
-	*ret = actions;
-	return 0;
-}
-
 static void drop(struct clv_actions *actions, struct entry *entry)
 {
 	TAILQ_REMOVE(&actions->entries, entry, all);
@@ -73,8 +66,11 @@ static void drop(struct clv_actions *actions, struct entry *entry)
 
 struct clv_actions *clv_actions_free(struct clv_actions *actions)
 {
-	while (actions && !TAILQ_EMPTY(&actions->entries))
+	if (!actions)
+		return NULL;
+	while (!TAILQ_EMPTY(&actions->entries))
 		drop(actions, TAILQ_FIRST(&actions->entries));
+	sd_event_source_disable_unref(actions->timer);
 	free(actions);
 	return NULL;
 }
@@ -82,37 +78,111 @@ struct clv_actions *clv_actions_free(struct clv_actions *actions)
 static void end(struct clv_action *action, enum clv_action_state state, const char *why)
 {
 	action->state = state;
+	action->ended_ns = clv_clock_ns();
+	action->is_presumed = false;
 	snprintf(action->why, sizeof(action->why), "%s", why);
 }
 
 /* --- Time --- */
 
-static void expire(struct clv_action *action, uint64_t now_ns)
+/* When the time of its state is over. */
+static uint64_t due_ns(const struct clv_action *action)
 {
-	if (action->state != CLV_ACTION_WAITING || now_ns < action->expires_ns)
-		return;
-	end(action, CLV_ACTION_EXPIRED,
-		action->is_sent ? "its supervisor was given it and has not answered: it "
-				  "may have been carried out"
-				: "its supervisor did not take it in time: nothing was "
-				  "changed");
+	if (action->state == CLV_ACTION_WAITING)
+		return action->expires_ns;
+	if (action->state == CLV_ACTION_RUNNING)
+		return action->heard_ns + SILENT_NS;
+	return action->ended_ns + KEPT_NS;
 }
 
-static void expire_all(struct clv_actions *actions)
+static void expire(struct clv_action *action)
+{
+	if (action->state == CLV_ACTION_RUNNING)
+		end(action, CLV_ACTION_FAILED,
+			"its supervisor has reported nothing for a minute: it may go on");
+	else if (action->is_sent)
+		end(action, CLV_ACTION_EXPIRED,
+			"its supervisor was given it and has not answered: it may have "
+			"been carried out");
+	else
+		end(action, CLV_ACTION_EXPIRED,
+			"its supervisor did not take it in time: nothing was changed");
+	action->is_presumed = action->is_sent;
+}
+
+/* Ends what waits or runs for too long, and drops what has ended long ago: its output may
+ * have secrets. */
+static void keep_time(struct clv_actions *actions)
 {
 	uint64_t now_ns = clv_clock_ns();
-	struct entry *entry;
+	struct entry *entry = TAILQ_FIRST(&actions->entries);
+	bool has_changed = false;
+
+	while (entry) {
+		struct entry *next = TAILQ_NEXT(entry, all);
+
+		if (now_ns >= due_ns(&entry->action)) {
+			has_changed |= !clv_action_has_ended(&entry->action);
+			if (clv_action_has_ended(&entry->action))
+				drop(actions, entry);
+			else
+				expire(&entry->action);
+		}
+		entry = next;
+	}
+	if (has_changed)
+		clv_notify_changed(actions->notify, CLV_TOPIC_ACTIONS);
+}
+
+/* Sets the timer to the next time at which an action is due. */
+static void arm(struct clv_actions *actions)
+{
+	uint64_t next_ns = UINT64_MAX;
+	const struct entry *entry;
 
 	TAILQ_FOREACH(entry, &actions->entries, all)
 	{
-		expire(&entry->action, now_ns);
+		if (due_ns(&entry->action) < next_ns)
+			next_ns = due_ns(&entry->action);
 	}
+	sd_event_source_set_time(actions->timer, next_ns / CLV_NS_PER_US + 1);
+	sd_event_source_set_enabled(
+		actions->timer, next_ns == UINT64_MAX ? SD_EVENT_OFF : SD_EVENT_ONESHOT);
+}
+
+static int on_time(sd_event_source *source, uint64_t at_us, void *userdata)
+{
+	struct clv_actions *actions = userdata;
+
+	keep_time(actions);
+	arm(actions);
+	return 0;
+}
+
+int clv_actions_new(sd_event *event, struct clv_notify *notify, struct clv_actions **ret,
+	struct clv_error *err)
+{
+	struct clv_actions *actions = calloc(1, sizeof(*actions));
+	int r = actions ? 0 : -ENOMEM;
+
+	if (r >= 0)
+		r = sd_event_add_time(event, &actions->timer, CLOCK_MONOTONIC, UINT64_MAX,
+			CLV_NS_PER_S / CLV_NS_PER_US / 10, on_time, actions);
+	if (r < 0) {
+		free(actions);
+		return clv_error_errno(err, -r, "cannot start the agent");
+	}
+	actions->notify = notify;
+	TAILQ_INIT(&actions->entries);
+	*ret = actions;
+	return 0;
 }
 
 /* --- Room --- */
 
 struct counts {
-	size_t n_all, n_of_owner, n_open;
+	size_t n_all; /* of owners who are no admins */
+	size_t n_of_owner, n_open;
 };
 
 static struct counts count(
@@ -123,7 +193,7 @@ static struct counts count(
 
 	TAILQ_FOREACH(entry, &actions->entries, all)
 	{
-		counts.n_all++;
+		counts.n_all += !entry->action.is_admins;
 		counts.n_of_owner += entry->action.owner == to->owner;
 		counts.n_open += entry->action.publisher == to->publisher &&
 				 !clv_action_has_ended(&entry->action);
@@ -131,8 +201,8 @@ static struct counts count(
 	return counts;
 }
 
-/* Drops the oldest one that has ended: of an owner, or (NULL) of all.  Returns whether
- * there was one. */
+/* Drops the oldest one that has ended: of an owner, or (NULL) of all who are no admins.
+ * Returns whether there was one. */
 static bool drop_ended(struct clv_actions *actions, const uid_t *owner)
 {
 	struct entry *entry;
@@ -140,7 +210,8 @@ static bool drop_ended(struct clv_actions *actions, const uid_t *owner)
 	TAILQ_FOREACH(entry, &actions->entries, all)
 	{
 		if (clv_action_has_ended(&entry->action) &&
-			(!owner || entry->action.owner == *owner)) {
+			(owner ? entry->action.owner == *owner
+			       : !entry->action.is_admins)) {
 			drop(actions, entry);
 			return true;
 		}
@@ -148,36 +219,25 @@ static bool drop_ended(struct clv_actions *actions, const uid_t *owner)
 	return false;
 }
 
-static void drop_old(struct clv_actions *actions)
-{
-	uint64_t now_ns = clv_clock_ns();
-	struct entry *entry = TAILQ_FIRST(&actions->entries);
-
-	while (entry) {
-		struct entry *next = TAILQ_NEXT(entry, all);
-
-		if (clv_action_has_ended(&entry->action) &&
-			now_ns > entry->action.expires_ns + KEPT_NS)
-			drop(actions, entry);
-		entry = next;
-	}
-}
-
+/* Admins have a room that others cannot fill.  The results of others are the last to go.
+ */
 static int make_room(struct clv_actions *actions, const struct clv_actions_to *to,
 	struct clv_error *err)
 {
 	struct counts counts;
+	bool is_owner_full, is_full;
 
-	expire_all(actions);
-	drop_old(actions);
+	keep_time(actions);
 	counts = count(actions, to);
+	is_owner_full = counts.n_of_owner >= KEPT_MAX_OF_OWNER;
+	is_full = is_owner_full || (!to->is_admins && counts.n_all >= KEPT_MAX);
 	if (counts.n_open >= OPEN_MAX_OF_PUBLISHER)
 		return clv_error_set(err, -EBUSY,
 			"%u actions wait for the supervisor of %s already: wait until "
 			"one of them has ended",
 			OPEN_MAX_OF_PUBLISHER, to->project);
-	if ((counts.n_of_owner < KEPT_MAX_OF_OWNER || drop_ended(actions, &to->owner)) &&
-		(counts.n_all < KEPT_MAX || drop_ended(actions, NULL)))
+	if (!is_full || drop_ended(actions, &to->owner) ||
+		(!is_owner_full && drop_ended(actions, NULL)))
 		return 0;
 	return clv_error_set(err, -EBUSY,
 		"too many actions wait for supervisors: wait until one of them has "
@@ -206,6 +266,7 @@ int clv_actions_add(struct clv_actions *actions, const struct clv_actions_to *to
 	entry->action = (struct clv_action){
 		.publisher = to->publisher,
 		.owner = to->owner,
+		.is_admins = to->is_admins,
 		.asked_real_ns = clv_clock_real_ns(),
 		.expires_ns = now_ns + expires_s * CLV_NS_PER_S,
 		.asked = asked,
@@ -217,6 +278,7 @@ int clv_actions_add(struct clv_actions *actions, const struct clv_actions_to *to
 	snprintf(entry->action.project, sizeof(entry->action.project), "%s", to->project);
 	snprintf(entry->action.by, sizeof(entry->action.by), "%s", caller->subject);
 	TAILQ_INSERT_TAIL(&actions->entries, entry, all);
+	arm(actions);
 	*ret = &entry->action;
 	return 0;
 }
@@ -236,12 +298,12 @@ static struct clv_action *find(const struct clv_actions *actions, const char *id
 const struct clv_action *clv_actions_find(struct clv_actions *actions,
 	const struct clv_caller *caller, const char *id, struct clv_error *err)
 {
-	struct clv_action *action = find(actions, id);
+	struct clv_action *action;
 
-	if (action && clv_caller_sees(caller, action->owner)) {
-		expire(action, clv_clock_ns());
+	keep_time(actions);
+	action = find(actions, id);
+	if (action && clv_caller_sees(caller, action->owner))
 		return action;
-	}
 	clv_error_set(err, -ENOENT,
 		"no such action is known: the agent keeps the last ones, ten minutes "
 		"at most, until it ends");
@@ -263,9 +325,9 @@ const struct clv_action *clv_actions_next(
 	uint64_t now_ns = clv_clock_ns();
 
 	for (; entry; entry = TAILQ_NEXT(entry, all)) {
-		expire(&entry->action, now_ns);
 		if (entry->action.publisher == publisher &&
-			entry->action.state == CLV_ACTION_WAITING)
+			entry->action.state == CLV_ACTION_WAITING &&
+			now_ns < due_ns(&entry->action))
 			return &entry->action;
 	}
 	return NULL;
@@ -286,12 +348,11 @@ static enum clv_action_state state_of(const json_t *result)
 	return (enum clv_action_state)state;
 }
 
-/* Also one that has expired: then it was carried out after all. */
+/* Also one that has ended for lack of a report: then it was carried out after all. */
 static bool may_settle(const struct clv_action *action, uint64_t publisher)
 {
 	return action->publisher == publisher &&
-	       (!clv_action_has_ended(action) ||
-		       (action->state == CLV_ACTION_EXPIRED && action->is_sent));
+	       (!clv_action_has_ended(action) || action->is_presumed);
 }
 
 static bool settle(struct clv_action *action, const json_t *result)
@@ -299,7 +360,7 @@ static bool settle(struct clv_action *action, const json_t *result)
 	const json_t *output = json_object_get(result, "output");
 	enum clv_action_state state = state_of(result);
 
-	if (state == action->state)
+	if (state == action->state && !action->is_presumed)
 		return false;
 	action->is_sent = true;
 	end(action, state, json_string_value(json_object_get(result, "why")));
@@ -313,9 +374,11 @@ bool clv_actions_settle(
 	struct clv_actions *actions, uint64_t publisher, const json_t *results)
 {
 	bool has_changed = false;
+	struct entry *entry;
 	json_t *result;
 	size_t i;
 
+	keep_time(actions);
 	json_array_foreach (results, i, result) {
 		struct clv_action *action =
 			find(actions, json_string_value(json_object_get(result, "id")));
@@ -323,6 +386,12 @@ bool clv_actions_settle(
 		if (action && may_settle(action, publisher))
 			has_changed |= settle(action, result);
 	}
+	TAILQ_FOREACH(entry, &actions->entries, all)
+	{
+		if (entry->action.publisher == publisher)
+			entry->action.heard_ns = clv_clock_ns();
+	}
+	arm(actions);
 	return has_changed;
 }
 
@@ -357,5 +426,6 @@ bool clv_actions_leave(struct clv_actions *actions, uint64_t publisher)
 			end(action, CLV_ACTION_REFUSED,
 				"its supervisor ended: nothing was changed");
 	}
+	arm(actions);
 	return has_changed;
 }

@@ -25,7 +25,6 @@ struct entry {
 	struct clv_process_id publisher;
 	struct clv_watch *watch;
 	char *text;
-	bool is_admins;
 };
 
 struct clv_published {
@@ -40,7 +39,7 @@ int clv_published_new(sd_event *event, struct clv_notify *notify,
 	struct clv_published **ret, struct clv_error *err)
 {
 	struct clv_published *published = calloc(1, sizeof(*published));
-	int r = published ? clv_actions_new(&published->actions, err)
+	int r = published ? clv_actions_new(event, notify, &published->actions, err)
 			  : clv_error_errno(err, ENOMEM, "cannot start the agent");
 
 	if (r < 0) {
@@ -114,7 +113,7 @@ static int check_room(const struct clv_published *published,
 	TAILQ_FOREACH(entry, &published->entries, all)
 	{
 		n_own += entry->project.owner == caller->uid;
-		n_all += !entry->is_admins;
+		n_all += !entry->project.is_admins;
 	}
 	if (n_own >= PROJECTS_MAX)
 		return clv_error_set(err, -EBUSY,
@@ -135,9 +134,9 @@ static struct entry *add(struct clv_published *published, const struct clv_calle
 	if (!entry)
 		return NULL;
 	entry->of = published;
-	entry->is_admins = caller->scope == CLV_SCOPE_ADMIN;
-	entry->project = (struct clv_published_project){
-		.number = ++published->n_numbers, .owner = caller->uid};
+	entry->project = (struct clv_published_project){.number = ++published->n_numbers,
+		.owner = caller->uid,
+		.is_admins = caller->scope == CLV_SCOPE_ADMIN};
 	snprintf(entry->project.name, sizeof(entry->project.name), "%s", name);
 	snprintf(entry->project.tenant, sizeof(entry->project.tenant), "%s",
 		caller->subject);

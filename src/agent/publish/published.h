@@ -26,6 +26,7 @@ struct clv_published;
 struct clv_published_project {
 	uint64_t number; /* from 1, in the order in which projects came */
 	uid_t owner;
+	bool is_admins; /* the owner is an admin */
 	char tenant[64];
 	char name[CLV_PUBLISHED_NAME_MAX];
 	const char *text; /* JSON, as it was parsed */

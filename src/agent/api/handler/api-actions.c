@@ -13,8 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define LINES_MAX 1000
-
 /* What each action needs, and the number of its other fields. */
 static const struct {
 	const char *name;
@@ -67,7 +65,7 @@ static int check(const json_t *asked, struct clv_error *err)
 		at++;
 	r = check_needs(asked, at, err);
 	if (r >= 0)
-		r = check_number(asked, "lines", 1, LINES_MAX, err);
+		r = check_number(asked, "lines", 1, CLV_ACTION_LINES_MAX, err);
 	if (r >= 0)
 		r = check_number(asked, "expires_in", 1, CLV_ACTION_EXPIRES_MAX_S, err);
 	return r;
@@ -124,8 +122,8 @@ int clv_api_post_action(
 	describe(asked, request->detail, sizeof(request->detail));
 	expires = json_incref(json_object_get(asked, "expires_in"));
 	json_object_del(asked, "expires_in");
-	to = (struct clv_actions_to){
-		project->number, project->owner, project->tenant, project->name};
+	to = (struct clv_actions_to){project->number, project->owner, project->is_admins,
+		project->tenant, project->name};
 	r = clv_actions_add(clv_published_get_actions(published), &to, &request->caller,
 		asked,
 		expires ? (uint64_t)json_integer_value(expires) : CLV_ACTION_EXPIRES_S,
