@@ -58,6 +58,8 @@ REFUSED = [
     ({**REPORT, "results": [{"id": "1", "why": ""}]}, "state is missing in a ActionResult"),
     ({**REPORT, "results": [{"id": "1", "state": "expired", "why": ""}]}, "one of running|done"),
     ({**REPORT, "results": [{"id": "1", "state": "done", "why": "", "output": ["a\nb"]}]}, "one line"),
+    ({**REPORT, "results": [{"id": "1", "state": "done", "why": "", "output": [""] * 1001}]},
+     "over 1000 lines"),
     ([], "a ProjectReport must be a JSON object"),
 ]
 
@@ -257,6 +259,15 @@ class Acted(Case):
         self.put(first, {"id": ended["id"], "state": "done", "why": ""},
                  {"id": taken["id"], "state": "running", "why": ""})
         self.assertEqual([each["id"] for each in self.put(second)], [taken["id"], new["id"]])
+
+    def test_an_answer_waits_no_longer_than_its_action(self):
+        holder, user = self.holder(), self.holder()
+
+        self.put(holder)
+        never = self.ask(expires_in=1)
+        user.send("request", method="GET", url=f"/v1/actions/{never['id']}?wait_ms=600000", body=None)
+        status, answer = user.receive()
+        self.assertEqual((status, answer["state"]), (200, "expired"))
 
     def test_what_is_not_taken_expires(self):
         holder = self.holder()

@@ -68,6 +68,23 @@ static int check_publisher(
 	return 0;
 }
 
+/* Lines are kept as objects of their own, each of which is larger than an empty line. */
+static int check_results(const json_t *results, struct clv_error *err)
+{
+	json_t *result;
+	size_t i;
+
+	json_array_foreach (results, i, result) {
+		if (json_array_size(json_object_get(result, "output")) >
+			CLV_ACTION_LINES_MAX)
+			return clv_error_set(err, -ERANGE,
+				"the output of an action has over %d lines: leave the "
+				"first ones out, and set cut",
+				CLV_ACTION_LINES_MAX);
+	}
+	return 0;
+}
+
 /* What the report says of actions is for those who have asked for them, and is not kept
  * with it. */
 static void take_results(struct clv_request *request, json_t *results)
@@ -91,8 +108,12 @@ static int take_report(
 	if (r >= 0)
 		r = clv_request_parse_object("ProjectReport", request->body,
 			request->n_body_bytes, &report, err);
-	if (r < 0)
+	if (r >= 0)
+		r = check_results(json_object_get(report, "results"), err);
+	if (r < 0) {
+		json_decref(report);
 		return r;
+	}
 	results = json_incref(json_object_get(report, "results"));
 	json_object_del(report, "results");
 	text = json_dumps(report, CLV_ANSWER_FLAGS);

@@ -462,7 +462,7 @@ static const struct clv_schema_field action_result[] = {
 	{"id", "string", NULL},
 	{"state", "running|done|refused|failed", NULL},
 	{"why", "string", NULL},
-	{"output", "[string]", "lines"},
+	{"output", "[string]", "lines, 1000 at most"},
 	{"cut", "boolean", NULL},
 };
 
