@@ -77,15 +77,19 @@ struct clv_published *clv_published_free(struct clv_published *published)
 }
 
 /* A publisher that is gone takes no action any more. */
-static void on_death(void *userdata)
+static void leave(struct entry *entry)
 {
-	struct entry *entry = userdata;
 	struct clv_published *published = entry->of;
 	uint64_t number = entry->project.number;
 
 	drop(entry);
 	if (clv_actions_leave(published->actions, number))
 		clv_notify_changed(published->notify, CLV_TOPIC_ACTIONS);
+}
+
+static void on_death(void *userdata)
+{
+	leave(userdata);
 }
 
 static struct entry *find(
@@ -183,7 +187,7 @@ int clv_published_put(struct clv_published *published, const struct clv_caller *
 	r = watch(entry, peer, pidfd);
 	if (r >= 0)
 		return 0;
-	drop(entry);
+	leave(entry);
 	return clv_error_errno(err, -r, "cannot watch the supervisor");
 }
 
