@@ -9,6 +9,7 @@
 #include "base/error.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -132,14 +133,38 @@ static int take_report(
 	return r;
 }
 
+/* A supervisor that has something new to report leaves the connection of the report
+ * before, which waits.  That is not known here until the loop has looked at it. */
+static bool has_left(const struct clv_request *request)
+{
+	struct pollfd connection = {.fd = request->fd}; /* a hang-up */
+
+	return poll(&connection, 1, 0) > 0;
+}
+
+/* What the supervisor has not taken yet; empty if it has left. */
+static json_t *give_actions(const struct clv_request *request)
+{
+	struct clv_actions *actions =
+		clv_published_get_actions(request->agent->published);
+	const struct clv_action *action = NULL;
+	json_t *items = json_array();
+
+	if (has_left(request))
+		return items;
+	while ((action = clv_actions_next(actions, request->number, action))) {
+		clv_actions_mark_sent(actions, action);
+		json_array_append_new(items, clv_api_show_action(action));
+	}
+	return items;
+}
+
 int clv_api_put_project(
 	struct clv_request *request, const char *argument, struct clv_error *err)
 {
 	struct clv_actions *actions =
 		clv_published_get_actions(request->agent->published);
-	const struct clv_action *action = NULL;
 	uint64_t wait_ms = 0;
-	json_t *items;
 	int r = clv_api_get_wait(request, &wait_ms, err);
 
 	if (r >= 0 && request->is_first_run)
@@ -149,12 +174,7 @@ int clv_api_put_project(
 	if (wait_ms > 0 && !request->is_late &&
 		!clv_actions_next(actions, request->number, NULL))
 		return clv_request_wait(request, CLV_TOPIC_ACTIONS, wait_ms);
-	items = json_array();
-	while ((action = clv_actions_next(actions, request->number, action))) {
-		clv_actions_mark_sent(actions, action);
-		json_array_append_new(items, clv_api_show_action(action));
-	}
 	request->status = 200;
-	request->answer = clv_api_list(items, 0);
+	request->answer = clv_api_list(give_actions(request), 0);
 	return 0;
 }
