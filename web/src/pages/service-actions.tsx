@@ -8,13 +8,14 @@ import { count } from "../lib/format";
 import { actionText, type ReplicaRow, type ServiceRow, type Step, stepsOf } from "../lib/services";
 import { act } from "../ui/action";
 import { Confirm, Dialog } from "../ui/dialog";
-import { useSession } from "../ui/hooks";
+import { useSession, useShown } from "../ui/hooks";
 import { Loading } from "../ui/states";
 import type { Column } from "../ui/table";
 import { notify } from "../ui/toasts";
 
 const LINES = 200;
 
+/* Who has pressed a button is told what came of it, on another page, too. */
 function Steps({ project, service }: ServiceRow) {
   const session = useSession();
   const [pending, setPending] = useState<Step | null>(null);
@@ -77,13 +78,14 @@ export function LogsDialog({ project, replica, onClose }: {
   project: Project; replica: string; onClose: () => void;
 }) {
   const session = useSession();
+  const shown = useShown();
   const [action, setAction] = useState<Action | null>(null);
   const [problem, setProblem] = useState("");
   const read = async () => {
     setAction(null);
     setProblem("");
     try {
-      setAction(await act(session, project, { do: "logs", replica, lines: LINES }));
+      setAction(await act(session, project, { do: "logs", replica, lines: LINES }, shown));
     } catch (cause) {
       setProblem(Problem.of(cause).message);
     }

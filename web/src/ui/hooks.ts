@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 import { createContext } from "preact";
-import { useContext, useEffect, useReducer, useState } from "preact/hooks";
+import { useContext, useEffect, useMemo, useReducer, useState } from "preact/hooks";
 import type { Resource, State } from "../api/resource";
 import type { Session } from "../api/session";
 import type { Scope } from "../api/types";
@@ -29,6 +29,13 @@ export function useData<T>(resource: Resource<T>, otherwise: T): T {
 export function useScope(): Scope {
   const state = useResource(useSession().whoami);
   return state.phase === "ready" ? state.data.scope : "admin";
+}
+
+/* Ends when the component is no longer shown. */
+export function useShown(): AbortSignal {
+  const shown = useMemo(() => new AbortController(), []);
+  useEffect(() => () => shown.abort(), []);
+  return shown.signal;
 }
 
 export function useMayChange(): boolean {
