@@ -5,6 +5,7 @@ usage: test_published.py CLEAVE CLEAVED GATES [unittest arguments]
 """
 import os
 import signal
+import socket
 import sys
 import unittest
 
@@ -72,6 +73,36 @@ class Published(Services):
         self.wait_until(lambda: self.projects() == [], "the end of what was published")
         self.cleave("down", self.name)
         self.assertEqual(self.projects(), [])
+
+    def test_an_agent_of_an_earlier_version(self):
+        """It knows no results of actions, and refuses a report with them."""
+        self.up(web=self.service())
+        self.wait_for("web", "ready")
+        aside = self.socket + ".aside"
+        os.rename(self.socket, aside)
+        self.addCleanup(os.rename, aside, self.socket)
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.settimeout(60)
+            listener.bind(self.socket)
+            listener.listen()
+            text = b""
+            while b'"decisions"' not in text:
+                text = self.read_request(listener)
+        self.assertNotIn(b'"results"', text)
+
+    @staticmethod
+    def read_request(listener):
+        """What one connection sends until it waits for an answer, which it does not get."""
+        connection, _ = listener.accept()
+        with connection:
+            connection.settimeout(60)
+            text = b""
+            while not text.endswith(b"}"):
+                more = connection.recv(65536)
+                if not more:
+                    break
+                text += more
+        return text
 
     def test_asleep(self):
         port = free_port()

@@ -146,7 +146,9 @@ static json_t *make_report(struct clv_publisher *publisher, json_t **ret_results
 	clv_actions_look(publisher->actions, status);
 	*ret_results = clv_actions_results(publisher->actions, room);
 	room -= bytes_of(*ret_results);
-	json_object_set(made, "results", *ret_results);
+	/* An agent of an earlier version refuses the field. */
+	if (json_array_size(*ret_results) > 0)
+		json_object_set(made, "results", *ret_results);
 	add_services(list, services, &room);
 	add_decisions(json_object_get(made, "decisions"), events, &room);
 	add_replicas(list, services, &room);
