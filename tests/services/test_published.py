@@ -202,6 +202,28 @@ class Actions(Services):
         self.assertEqual([int(line.split()[0]) for line in told["output"]],
                          list(range(1000 - len(told["output"]), 1000)))
 
+    def shown(self):
+        return {len(each["services"])
+                for each in request(self.socket, "GET", "/v1/projects")[1]["items"]}
+
+    def test_logs_beside_many_services(self):
+        """Lines give way to services, which are shown all the time."""
+        script = "for i in $(seq 999); do printf '%s %s\\n' $i \"$(seq -s x 100)\"; done; sleep 1000"
+        too_large = {"x-cleave": {"share": 1, "memory": "900G"}}
+        many = {f"a-service-with-a-name-as-long-as-one-can-be-{i}": self.service(**too_large)
+                for i in range(63)}
+        self.up(code=125, web=self.service(command=["sh", "-c", script.replace("$", "$$")]), **many)
+        name = f"{self.name}-web-1"
+        self.wait_until(lambda: "\n999 " in self.engine("logs", name), "its output")
+        self.wait_until(lambda: self.shown() == {64}, "all services")
+        asked = self.ask(do="logs", replica=name, lines=1000)
+        seen, told = set(), None
+        while not told or told["state"] in ("waiting", "running"):
+            told = request(self.socket, "GET", f"/v1/actions/{asked['id']}?wait_ms=20")[1]
+            seen |= self.shown()
+        self.assertEqual((told["state"], told["cut"], seen), ("done", True, {64}), told["why"])
+        self.assertTrue(told["output"][-1].startswith("999 "), told["output"][-1])
+
     def test_a_supervisor_that_is_killed(self):
         """Its successor carries out what it has not told of; nothing is reported as done before."""
         self.up(web=self.service(free_port(), deploy={"replicas": 2}))

@@ -299,6 +299,28 @@ static json_t *show(const struct action *action)
 	return made;
 }
 
+static size_t bytes_of(const json_t *value)
+{
+	return json_dumpb(value, NULL, 0, JSON_COMPACT | JSON_ENCODE_ANY) + 1;
+}
+
+/* Leaves the first lines out, so that it has room. */
+static void shorten(json_t *shown, size_t room)
+{
+	size_t n = bytes_of(shown);
+	json_t *lines;
+
+	if (n <= room || !json_object_get(shown, "output"))
+		return;
+	lines = json_copy(json_object_get(shown, "output"));
+	while (n > room && json_array_size(lines) > 0) {
+		n -= bytes_of(json_array_get(lines, 0));
+		json_array_remove(lines, 0);
+	}
+	json_object_set_new(shown, "output", lines);
+	json_object_set_new(shown, "cut", json_true());
+}
+
 json_t *clv_actions_results(const struct clv_actions *actions, size_t room)
 {
 	json_t *list = json_array();
@@ -312,7 +334,10 @@ json_t *clv_actions_results(const struct clv_actions *actions, size_t room)
 		if (action->state == running && action->is_told)
 			continue;
 		made = show(action);
-		n = json_dumpb(made, NULL, 0, JSON_COMPACT) + 1;
+		/* One behind others has the room of the next report. */
+		if (json_array_size(list) == 0)
+			shorten(made, room);
+		n = bytes_of(made);
 		if (n > room) {
 			json_decref(made);
 			continue;

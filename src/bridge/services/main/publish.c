@@ -21,7 +21,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BODY_MAX_BYTES 61440u /* the agent takes 64 KiB */
+#define BODY_MAX_BYTES 61440u   /* the agent takes 64 KiB */
+#define RESULTS_MIN_BYTES 4096u /* of it, which services leave to results */
 #define DECISIONS_MAX 50u
 #define EVERY_US (CLV_NS_PER_S / CLV_NS_PER_US)
 /* For this time the agent may keep its answer back; after it the same is published again,
@@ -141,15 +142,16 @@ static json_t *make_report(struct clv_publisher *publisher, json_t **ret_results
 	const json_t *services = json_object_get(status, "services");
 	json_t *made = json_pack("{s:[], s:[]}", "services", "decisions");
 	json_t *list = json_object_get(made, "services");
-	size_t room = BODY_MAX_BYTES;
+	size_t room = BODY_MAX_BYTES - RESULTS_MIN_BYTES;
 
 	clv_actions_look(publisher->actions, status);
+	add_services(list, services, &room);
+	room += RESULTS_MIN_BYTES;
 	*ret_results = clv_actions_results(publisher->actions, room);
 	room -= bytes_of(*ret_results);
 	/* An agent of an earlier version refuses the field. */
 	if (json_array_size(*ret_results) > 0)
 		json_object_set(made, "results", *ret_results);
-	add_services(list, services, &room);
 	add_decisions(json_object_get(made, "decisions"), events, &room);
 	add_replicas(list, services, &room);
 	json_decref(status);
