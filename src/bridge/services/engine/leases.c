@@ -279,24 +279,52 @@ int clv_leases_rest(struct clv_leases *leases, const struct clv_service *service
 	return change(leases, name, &wanted, &why, err);
 }
 
-/* The memory of the device that the lease is on; 0: not known. */
-static uint64_t device_bytes_of(struct clv_leases *leases, const json_t *lease)
+/* The memory of the device that the lease is on; 0: the list has no such device. */
+static int find_device_bytes(struct clv_leases *leases, const json_t *lease,
+	uint64_t *ret_bytes, struct clv_error *err)
 {
 	const char *name = json_string_value(json_object_get(lease, "device"));
+	struct clv_client_error why = {0};
 	json_t *list = NULL, *device;
-	uint64_t n = 0;
 	size_t i;
 
-	clv_client_devices(leases->client, &list, NULL);
+	*ret_bytes = 0;
+	if (clv_client_devices(leases->client, &list, &why) < 0) {
+		check_connection(leases, &why);
+		take_error(err, &why);
+		return -EAGAIN;
+	}
 	json_array_foreach (json_object_get(list, "items"), i, device) {
 		const char *its = json_string_value(json_object_get(device, "name"));
 
 		if (name && its && strcmp(name, its) == 0)
-			n = (uint64_t)json_integer_value(
+			*ret_bytes = (uint64_t)json_integer_value(
 				json_object_get(device, "memory_bytes"));
 	}
 	json_decref(list);
-	return n;
+	return 0;
+}
+
+/* What the lease is to have again.  An agent that has just started may not know its
+ * devices yet. */
+static enum clv_lease_result find_need(struct clv_leases *leases,
+	const struct clv_service *service, const json_t *lease, struct clv_share *ret,
+	struct clv_error *err)
+{
+	const char *device = json_string_value(json_object_get(lease, "device"));
+	uint64_t bytes;
+
+	if (find_device_bytes(leases, lease, &bytes, err) < 0)
+		return CLV_LEASE_UNKNOWN;
+	if (bytes == 0) {
+		clv_error_set(err, -ENODEV, "the agent does not have the device %s now",
+			device ? device : "");
+		return CLV_LEASE_NO_ROOM;
+	}
+	if (clv_leases_need(&service->device, bytes, ret) >= 0)
+		return CLV_LEASE_GIVEN;
+	clv_error_set(err, -EINVAL, "%s cannot have its share", device ? device : "");
+	return CLV_LEASE_REFUSED;
 }
 
 /* What another try does not change. */
@@ -312,24 +340,23 @@ enum clv_lease_result clv_leases_resume(struct clv_leases *leases,
 	struct clv_client_lease_change wanted = {
 		.share_most_ppm = service->device.share_most_ppm};
 	struct clv_client_error why = {0};
+	enum clv_lease_result result;
 	struct clv_share need;
 	json_t *lease = NULL;
 	int r = get_own(leases, name, &lease, err);
 
 	if (r < 0)
-		return r == -ENOENT ? CLV_LEASE_REFUSED : CLV_LEASE_NO_ROOM;
-	r = clv_leases_need(&service->device, device_bytes_of(leases, lease), &need);
+		return r == -ENOENT ? CLV_LEASE_REFUSED : CLV_LEASE_UNKNOWN;
+	result = find_need(leases, service, lease, &need, err);
 	json_decref(lease);
-	if (r < 0) {
-		clv_error_set(err, r, "the device of %s is gone", name);
-		return CLV_LEASE_REFUSED;
-	}
-	if (is_alone(service))
-		return CLV_LEASE_GIVEN;
+	if (result != CLV_LEASE_GIVEN || is_alone(service))
+		return result;
 	wanted.share_ppm = need.compute_ppm;
 	wanted.memory_bytes = need.memory_bytes;
 	if (change(leases, name, &wanted, &why, err) >= 0)
 		return CLV_LEASE_GIVEN;
+	if (why.status == 0)
+		return CLV_LEASE_UNKNOWN;
 	return is_final(&why) ? CLV_LEASE_REFUSED : CLV_LEASE_NO_ROOM;
 }
 

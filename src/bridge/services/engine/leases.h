@@ -28,6 +28,7 @@ enum clv_lease_result {
 	CLV_LEASE_QUEUED,  /* it waits for room */
 	CLV_LEASE_NO_ROOM, /* *err says what is in the way */
 	CLV_LEASE_REFUSED, /* it never fits, or the agent does not answer: *err */
+	CLV_LEASE_UNKNOWN, /* of a lease that rests: the agent does not answer */
 };
 
 /* Gives a replica its lease; one of the name that exists is taken.  device: on this one;
@@ -47,8 +48,9 @@ int clv_leases_need(const struct clv_service_device *wanted, uint64_t device_byt
  * its programs do not use of its memory.  One in a partition of its own keeps all. */
 int clv_leases_rest(struct clv_leases *leases, const struct clv_service *service,
 	const char *name, bool shrinks, struct clv_error *err);
-/* Takes it again, on the device of the lease.  CLV_LEASE_NO_ROOM, also where no agent
- * answers: another try may succeed.  Never CLV_LEASE_QUEUED. */
+/* Takes it again, on the device of the lease.  CLV_LEASE_NO_ROOM, also where the device
+ * is not in the agent's list, and CLV_LEASE_UNKNOWN: another try may succeed.  Never
+ * CLV_LEASE_QUEUED. */
 enum clv_lease_result clv_leases_resume(struct clv_leases *leases,
 	const struct clv_service *service, const char *name, struct clv_error *err);
 

@@ -529,6 +529,7 @@ static void get_lease(struct clv_replica *replica)
 		have_no_room(replica, err.msg);
 		return;
 	case CLV_LEASE_REFUSED:
+	case CLV_LEASE_UNKNOWN:
 		end(replica, true, "its lease is refused: %.200s", err.msg);
 		return;
 	}

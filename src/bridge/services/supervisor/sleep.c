@@ -75,18 +75,22 @@ void clv_replica_tick_frozen(struct clv_replica *replica, uint64_t now_ns)
 	}
 }
 
-static void have_no_room(struct clv_replica *replica, const char *why)
+/* What it keeps in memory is given up only where nothing else helps: not while others make
+ * room, nor for an agent that is away. */
+static void have_no_room(
+	struct clv_replica *replica, enum clv_lease_result result, const char *why)
 {
 	struct clv_unit *unit = replica->unit;
 
-	if (++replica->n_no_room == NO_ROOM_MAX) {
+	if (result == CLV_LEASE_NO_ROOM && !unit->is_promised &&
+		++replica->n_no_room == NO_ROOM_MAX) {
 		clv_supervisor_say(unit->of, unit, "cannot go on",
 			"%s: %.200s; another one is started", replica->name, why);
 		clv_replica_remove(replica);
 		return;
 	}
 	clv_unit_note_no_room(unit, why);
-	unit->needs_room = true;
+	unit->needs_room = result == CLV_LEASE_NO_ROOM;
 }
 
 static void go_on(struct clv_replica *replica)
@@ -122,8 +126,8 @@ void clv_replica_thaw(struct clv_replica *replica)
 			replica->unit->of->leases, service, replica->name, &err);
 	if (result == CLV_LEASE_GIVEN)
 		go_on(replica);
-	else if (result == CLV_LEASE_NO_ROOM)
-		have_no_room(replica, err.msg);
+	else if (result == CLV_LEASE_NO_ROOM || result == CLV_LEASE_UNKNOWN)
+		have_no_room(replica, result, err.msg);
 	else
 		stop(replica, "cannot go on", err.msg);
 }
