@@ -137,6 +137,30 @@ class Frozen(Services):
         self.assertEqual(self.who(port)["version"], "")
         self.assertEqual(self.process(), before)
 
+    def thaw(self, container):
+        name, pid = self.engine("inspect", container, "--format={{.Id}} {{.State.Pid}}").split()
+        with open(f"/proc/{pid}/cgroup", encoding="utf-8") as file:
+            rows = [line.strip().split(":", 2) for line in file]
+        control, path = next(
+            ((kind, path) for _, kind, path in rows if name in path and kind == "freezer"),
+            next((("", path) for _, kind, path in rows if name in path and not kind), ("", "")))
+        path = path[:path.index("/", path.index(name))] if "/" in path[path.index(name):] else path
+        with open(f"/sys/fs/cgroup/{control}{path}/" + ("freezer.state" if control else "cgroup.freeze"),
+                  "w", encoding="utf-8") as file:
+            file.write("THAWED" if control else "0")
+
+    def test_taken_over_while_it_runs(self):
+        """A supervisor that is killed may have thawed it only to remove it."""
+        port = free_port()
+        self.up(web=self.sleeper(port, idle=10000))
+        self.cleave("scale", f"{self.name}/web=0")
+        self.wait_until_frozen()
+        os.kill(self.supervisor(), signal.SIGKILL)
+        self.thaw(f"{self.name}-web-1")
+        self.supervise()
+        self.wait_until(lambda: self.replicas() == ["ready"], "the supervisor")
+        self.assertEqual(self.lease()["share"], .25)
+
     def test_down(self):
         """Also where no supervisor knows that it is frozen."""
         port = free_port()

@@ -279,6 +279,18 @@ int clv_leases_rest(struct clv_leases *leases, const struct clv_service *service
 	return change(leases, name, &wanted, &why, err);
 }
 
+int clv_leases_rests(struct clv_leases *leases, const char *name, struct clv_error *err)
+{
+	json_t *lease = NULL;
+	int r = get_own(leases, name, &lease, err);
+	double share = json_number_value(json_object_get(lease, "share"));
+
+	json_decref(lease);
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	return share * CLV_PPM < REST_PPM + .5;
+}
+
 /* The memory of the device that the lease is on; 0: the list has no such device. */
 static int find_device_bytes(struct clv_leases *leases, const json_t *lease,
 	uint64_t *ret_bytes, struct clv_error *err)

@@ -48,6 +48,9 @@ int clv_leases_need(const struct clv_service_device *wanted, uint64_t device_byt
  * its programs do not use of its memory.  One in a partition of its own keeps all. */
 int clv_leases_rest(struct clv_leases *leases, const struct clv_service *service,
 	const char *name, bool shrinks, struct clv_error *err);
+/* Whether the lease has given its compute back; one that is gone has not.  Negative: the
+ * agent does not say. */
+int clv_leases_rests(struct clv_leases *leases, const char *name, struct clv_error *err);
 /* Takes it again, on the device of the lease.  CLV_LEASE_NO_ROOM, also where the device
  * is not in the agent's list, and CLV_LEASE_UNKNOWN: another try may succeed.  Never
  * CLV_LEASE_QUEUED. */

@@ -554,11 +554,14 @@ void clv_replica_start(struct clv_unit *unit, unsigned slot, uint64_t generation
 static void adopt_frozen(
 	struct clv_replica *replica, const struct clv_engine_state *state)
 {
-	if (!state->is_running || state->is_paused ||
-		clv_freezer_find(replica->pid, replica->id, &replica->freezer, NULL) <
-			0 ||
-		!clv_freezer_is_frozen(&replica->freezer))
+	if (replica->phase != CLV_PHASE_WARMING || state->is_paused ||
+		clv_freezer_find(replica->pid, replica->id, &replica->freezer, NULL) < 0)
 		return;
+	/* The supervisor before may have asked for it, and the kernel not be done. */
+	if (!clv_freezer_is_frozen(&replica->freezer)) {
+		clv_freezer_thaw(&replica->freezer, NULL);
+		return;
+	}
 	replica->has_served = true;
 	clv_replica_set_phase(replica, CLV_PHASE_FROZEN);
 }
@@ -579,6 +582,7 @@ void clv_replica_adopt(struct clv_unit *unit, const struct clv_engine_found *fou
 		replica->phase = CLV_PHASE_CREATING;
 		take_state(replica, &state);
 		adopt_frozen(replica, &state);
+		replica->may_rest = replica->phase == CLV_PHASE_WARMING;
 	} else if (replica) {
 		end(replica, true, "%.200s", argv ? err.msg : "out of memory");
 	}

@@ -75,8 +75,8 @@ void clv_replica_tick_frozen(struct clv_replica *replica, uint64_t now_ns)
 	}
 }
 
-/* What it keeps in memory is given up only where nothing else helps: not while others make
- * room, nor for an agent that is away. */
+/* What it keeps in memory is given up only where nothing else helps: not while others
+ * make room, nor for an agent that is away. */
 static void have_no_room(
 	struct clv_replica *replica, enum clv_lease_result result, const char *why)
 {
@@ -112,6 +112,35 @@ static void go_on(struct clv_replica *replica)
 	/* If the proxy cannot be told, it is as one that has started. */
 	clv_replica_set_phase(replica, CLV_PHASE_WARMING);
 	clv_replica_serve(replica);
+}
+
+bool clv_replica_take_compute(struct clv_replica *replica, uint64_t now_ns)
+{
+	const struct clv_service *service =
+		clv_unit_of_generation(replica->unit, replica->generation);
+	struct clv_leases *leases = replica->unit->of->leases;
+	enum clv_lease_result result;
+	struct clv_error err;
+	int r;
+
+	if (!replica->may_rest || !replica->has_lease || replica->job ||
+		clv_replica_is_old(replica) ||
+		(replica->phase != CLV_PHASE_WARMING &&
+			replica->phase != CLV_PHASE_SERVING) ||
+		now_ns - replica->rested_ns < REST_AGAIN_NS)
+		return true;
+	replica->rested_ns = now_ns;
+	r = clv_leases_rests(leases, replica->name, &err);
+	/* Most do not: they answer, also while no agent does. */
+	if (r < 0)
+		return true;
+	result = r ? clv_leases_resume(leases, service, replica->name, &err)
+		   : CLV_LEASE_GIVEN;
+	if (result == CLV_LEASE_GIVEN)
+		replica->may_rest = false;
+	else if (result != CLV_LEASE_UNKNOWN)
+		stop(replica, "cannot go on", err.msg);
+	return result == CLV_LEASE_GIVEN;
 }
 
 void clv_replica_thaw(struct clv_replica *replica)

@@ -58,9 +58,10 @@ struct clv_replica {
 	struct clv_probe probe;
 	uint32_t n_removals; /* that failed */
 	struct clv_freezer freezer;
-	uint64_t rested_ns; /* the last try to give its lease's compute back */
+	uint64_t rested_ns; /* the last try to give or take its lease's compute */
 	uint32_t n_no_room; /* tries to wake without room for it */
 	bool has_rested;    /* its lease has given it back */
+	bool may_rest;      /* was taken over while it ran: its lease may have none */
 	bool has_served;    /* was ready */
 	bool has_lease;     /* has had one */
 	bool is_leaving;    /* it stops as those of an earlier generation do */
@@ -233,6 +234,10 @@ void clv_replica_freeze(struct clv_replica *replica);
 void clv_replica_tick_frozen(struct clv_replica *replica, uint64_t now_ns);
 /* It goes on, and gets requests; where its device has no room it stays frozen. */
 void clv_replica_thaw(struct clv_replica *replica);
+/* Takes the compute of its lease again where a supervisor before has given it back, and
+ * ended while the replica was thawed to be removed.  Returns whether it may get requests;
+ * without room it is removed. */
+bool clv_replica_take_compute(struct clv_replica *replica, uint64_t now_ns);
 
 /* --- unit.c --- */
 

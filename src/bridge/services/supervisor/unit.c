@@ -486,7 +486,7 @@ static void tick_replicas(struct clv_unit *unit, uint64_t now_ns)
 		if (replica && (replica->phase == CLV_PHASE_FREEZING ||
 				       replica->phase == CLV_PHASE_FROZEN))
 			clv_replica_tick_frozen(replica, now_ns);
-		else if (replica)
+		else if (replica && clv_replica_take_compute(replica, now_ns))
 			clv_replica_tick(replica, now_ns);
 	}
 }
