@@ -161,6 +161,39 @@ class Frozen(Services):
         self.wait_until(lambda: self.replicas() == ["ready"], "the supervisor")
         self.assertEqual(self.lease()["share"], .25)
 
+    def fixed(self, port, n):
+        """A service whose number is the file's, or a user's."""
+        return self.service(port, deploy={"replicas": n}, **{
+            "x-cleave": {"share": .25, "memory": "100M"},
+            "x-omnistrate-capabilities": {"serverlessConfiguration": {
+                "enableAutoStop": True, "targetPort": 8080, "x-cleave-sleep": "frozen"}}})
+
+    def test_sleep_of_a_fixed_number(self):
+        """The next request wakes all of them."""
+        port = free_port()
+        self.up(web=self.fixed(port, 2))
+        before = self.engine("ps", "--no-trunc", "--format={{.ID}}")
+        self.cleave("scale", f"{self.name}/web=0")
+        self.wait_until(lambda: self.replicas() == ["frozen"] * 2, "sleep")
+        self.who(port)
+        self.wait_until(lambda: self.replicas() == ["ready"] * 2, "both")
+        self.assertEqual(self.engine("ps", "--no-trunc", "--format={{.ID}}"), before)
+
+    def test_number_that_is_set(self):
+        """It is kept, and wakes nothing."""
+        port = free_port()
+        self.up(web=self.fixed(port, 2))
+        self.cleave("scale", f"{self.name}/web=1")
+        self.wait_until(lambda: self.replicas() == ["ready"], "one")
+        self.wait_until(lambda: self.replicas() == ["frozen"], "sleep")
+        os.kill(self.supervisor(), signal.SIGKILL)
+        self.supervise()
+        self.wait_until(lambda: self.replicas() == ["frozen"], "the supervisor")
+        self.assertEqual(self.status()["web"]["state"], "asleep")
+        self.assertEqual(self.said().count("goes on"), 0)
+        self.who(port)
+        self.wait_until(lambda: self.replicas() == ["ready"], "a request")
+
     def test_down(self):
         """Also where no supervisor knows that it is frozen."""
         port = free_port()

@@ -175,6 +175,17 @@ uint32_t clv_unit_recall_leaving(struct clv_unit *unit)
 	return n - (unit->move.state == CLV_MOVE_BEGUN && !unit->move.next[0]);
 }
 
+/* Whether it sleeps is seen from what runs. */
+static void recall_number(struct clv_unit *unit, uint32_t n, uint64_t now_ns)
+{
+	if (unit->scaler.state != CLV_SCALER_ASLEEP) {
+		clv_unit_set(unit, n, now_ns);
+	} else if (n > 0 && !unit->service->autoscaling.yaml) {
+		unit->scaling.min_replicas = n;
+		unit->is_set = true;
+	}
+}
+
 void clv_unit_recall(struct clv_unit *unit, bool fresh, uint64_t now_ns)
 {
 	const json_t *state = kept_of(unit);
@@ -187,5 +198,5 @@ void clv_unit_recall(struct clv_unit *unit, bool fresh, uint64_t now_ns)
 	if (has_generation(state, "undone", unit->service->generation))
 		recall_undone(unit);
 	if (n)
-		clv_unit_set(unit, (uint32_t)json_integer_value(n), now_ns);
+		recall_number(unit, (uint32_t)json_integer_value(n), now_ns);
 }

@@ -242,10 +242,11 @@ void clv_unit_free(struct clv_unit *unit)
 
 /* --- The number of replicas --- */
 
-/* Of a service that is not scaled by its use the number is a setting. */
+/* Of a service that is not scaled by its use the number is a setting; 0 of one that can
+ * sleep is none: a request wakes as many as before. */
 void clv_unit_set(struct clv_unit *unit, uint32_t n, uint64_t now_ns)
 {
-	if (!unit->service->autoscaling.yaml) {
+	if (!unit->service->autoscaling.yaml && (n > 0 || !unit->scaling.stops)) {
 		unit->scaling.min_replicas = n;
 		unit->is_set = true;
 	}
