@@ -162,15 +162,27 @@ static bool leaves(const json_t *replica)
 	       strcmp(state, "draining") == 0 || strcmp(state, "removing") == 0;
 }
 
-/* A frozen replica of the service goes on where it is, with what its lease has. */
+/* The first frozen replica of the service goes on next, where it is, with what its lease
+ * has. */
 static void keep_place(struct clv_survey *survey, size_t at, const json_t *lease)
 {
+	if (survey->has_place)
+		return;
+	survey->has_place = true;
 	survey->places[at].free_ppm += promise_of(lease);
 	survey->places[at].free_bytes += bytes_of(lease, "memory_bytes");
 	for (size_t i = 0; i < survey->room.n_places; i++) {
 		if (i != at)
 			survey->places[i].needed_ppm = UINT32_MAX;
 	}
+}
+
+/* One that sleeps gives what is frozen: those that are ready it keeps. */
+static bool may_stop(const json_t *service, const char *state)
+{
+	return strcmp(state, "frozen") == 0 ||
+	       (strcmp(state, "ready") == 0 &&
+		       !json_is_true(json_object_get(service, "asleep")));
 }
 
 static void add_replica(struct clv_survey *survey, const char *project,
@@ -186,16 +198,15 @@ static void add_replica(struct clv_survey *survey, const char *project,
 		return;
 	if (service == survey->own && strcmp(state, "queued") == 0)
 		survey->is_given = true;
-	if (service == survey->own && strcmp(state, "frozen") == 0)
-		keep_place(survey, place, lease);
 	if (leaves(replica)) {
 		survey->has_leaving = true;
 		survey->places[place].free_ppm += promise_of(lease);
 		survey->places[place].free_bytes += bytes_of(lease, "memory_bytes");
 		return;
 	}
-	if (survey->room.n_leases == CLV_GIVE_WAY_LEASES_MAX ||
-		(strcmp(state, "ready") != 0 && strcmp(state, "frozen") != 0))
+	if (service == survey->own && strcmp(state, "frozen") == 0)
+		keep_place(survey, place, lease);
+	if (survey->room.n_leases == CLV_GIVE_WAY_LEASES_MAX || !may_stop(service, state))
 		return;
 	added = CLV_APPEND(survey->leases, survey->room.n_leases);
 	if (!added)

@@ -20,6 +20,7 @@ struct clv_survey {
 		const char *project, *name;
 		double idle_s;
 	} owners[CLV_GIVE_WAY_LEASES_MAX];
+	bool has_place;    /* a frozen replica of the service goes on next, where it is */
 	bool has_leaving;  /* a lease that is as good as free */
 	bool is_given;     /* the service's replica was queued, and has its lease */
 	const json_t *own; /* the service, as its supervisor shows it */

@@ -55,6 +55,15 @@ void clv_round_free(struct clv_round *round)
 
 /* --- Those that stop --- */
 
+/* Of a service that sleeps those that are ready are kept. */
+static bool may_stop(
+	const struct clv_replica *replica, const struct clv_unit *unit, bool sleeps)
+{
+	return replica && replica->unit == unit &&
+	       (replica->phase == CLV_PHASE_FROZEN ||
+		       (replica->phase == CLV_PHASE_SERVING && !sleeps));
+}
+
 static uint32_t count_of(const struct clv_unit *unit, const json_t *leases)
 {
 	uint32_t n = 0;
@@ -65,9 +74,7 @@ static uint32_t count_of(const struct clv_unit *unit, const json_t *leases)
 		const struct clv_replica *replica = clv_supervisor_find_replica(
 			unit->of, json_is_string(name) ? json_string_value(name) : "");
 
-		n += replica && replica->unit == unit &&
-		     (replica->phase == CLV_PHASE_SERVING ||
-			     replica->phase == CLV_PHASE_FROZEN);
+		n += may_stop(replica, unit, unit->scaler.state == CLV_SCALER_ASLEEP);
 	}
 	return n;
 }
@@ -75,6 +82,7 @@ static uint32_t count_of(const struct clv_unit *unit, const json_t *leases)
 static void give_way(struct clv_unit *unit, const json_t *leases, const char *for_whom,
 	uint64_t idle_ns)
 {
+	bool sleeps = unit->scaler.state == CLV_SCALER_ASLEEP;
 	json_t *name;
 	size_t i;
 
@@ -82,7 +90,7 @@ static void give_way(struct clv_unit *unit, const json_t *leases, const char *fo
 		struct clv_replica *replica = clv_supervisor_find_replica(
 			unit->of, json_is_string(name) ? json_string_value(name) : "");
 
-		if (!replica || replica->unit != unit || replica->is_leaving)
+		if (!may_stop(replica, unit, sleeps) || replica->is_leaving)
 			continue;
 		replica->is_leaving = true;
 		clv_scaler_give_way(&unit->scaler, &unit->scaling, clv_clock_ns());
