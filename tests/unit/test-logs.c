@@ -5,11 +5,15 @@
 #include "base/text.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <systemd/sd-event.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -73,11 +77,63 @@ static void test_long_lines(void **state)
 	}
 }
 
+struct told {
+	sd_event *event;
+	json_t *lines;
+	bool is_cut;
+};
+
+static void on_end(void *userdata, json_t *lines, bool is_cut, const char *why)
+{
+	struct told *told = userdata;
+
+	told->lines = json_incref(lines);
+	told->is_cut = is_cut;
+	sd_event_exit(told->event, 0);
+}
+
+/* A line of which not even all that is read has the begin. */
+static void test_one_line(void **state)
+{
+	static const char script[] =
+		"#!/bin/sh\nhead -c 70000 /dev/zero | tr '\\000' x\n";
+	char folder[] = "/tmp/test-logs-XXXXXX", path[64], paths[512];
+	struct told told = {0};
+	struct clv_logs *logs;
+	FILE *file;
+	sigset_t ends;
+
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/podman", folder);
+	file = fopen(path, "w");
+	assert_true(file && fputs(script, file) >= 0 && fclose(file) == 0);
+	assert_int_equal(chmod(path, 0755), 0);
+	snprintf(paths, sizeof(paths), "%s:/usr/bin:/bin", folder);
+	setenv("PATH", paths, 1);
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &ends, NULL);
+	assert_true(sd_event_new(&told.event) >= 0);
+	logs = clv_logs_read(told.event, "web", 10, 32768, on_end, &told, NULL);
+	assert_non_null(logs);
+	assert_int_equal(sd_event_loop(told.event), 0);
+	assert_int_equal(json_array_size(told.lines), 1);
+	assert_int_equal(
+		strspn(json_string_value(json_array_get(told.lines, 0)), "x"), 500);
+	assert_true(told.is_cut);
+	clv_logs_free(logs);
+	json_decref(told.lines);
+	sd_event_unref(told.event);
+	unlink(path);
+	rmdir(folder);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),
 		cmocka_unit_test(test_long_lines),
+		cmocka_unit_test(test_one_line),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

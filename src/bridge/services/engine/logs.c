@@ -101,27 +101,28 @@ static void drop_end(char *text)
 }
 
 /* What was read is the end of more: its first line may lack its begin. */
-static char *skip_part(char *output, bool *ret_is_part)
+static char *skip_part(char *text, bool is_part)
 {
-	char *next = strchr(output, '\n');
+	char *next = strchr(text, '\n');
 
-	*ret_is_part = strlen(output) >= READ_MAX_BYTES;
-	return *ret_is_part && next ? next + 1 : output;
+	return is_part && next ? next + 1 : text;
 }
 
 static void on_job(void *userdata, int code, const char *output, const char *why)
 {
 	struct clv_logs *logs = userdata;
-	char *text = strdup(output), *from, reason[300] = "";
-	bool is_part = false, is_cut = false;
+	char *text = strdup(output), *from = NULL, reason[300] = "";
+	bool is_part = strlen(output) >= READ_MAX_BYTES, is_cut = false;
 	json_t *lines = NULL;
 
 	logs->job = NULL;
-	from = text ? skip_part(text, &is_part) : NULL;
-	if (from && code == 0) {
-		code = atoi(take_last(from));
-		drop_end(from);
+	/* First, as the rest may be part of one line only. */
+	if (text && code == 0) {
+		code = atoi(take_last(text));
+		drop_end(text);
 	}
+	if (text)
+		from = skip_part(text, is_part);
 	if (!from)
 		snprintf(reason, sizeof(reason), "out of memory");
 	else if (code == TIMED_OUT || code == WAS_KILLED)
