@@ -168,6 +168,14 @@ class Actions(Services):
         self.up(code=125, web=self.service(free_port(), environment={"FAILS": "1"}))
         self.scale("failed", "failing: .*exit code 3", 1)
 
+    def test_during_down(self):
+        self.up(web=self.service(free_port()))
+        self.slow_down("rm", "sleep 10")
+        self.start("down", self.name)
+        self.wait_until(lambda: "down: by cleave down" in self.said(), "its begin")
+        self.scale("refused", "is being ended", 1)
+        self.assertNotIn("web: scaled", self.said())
+
     def test_logs(self):
         script = ("for i in $(seq 1500); do echo \"line $i\"; done; "
                   "printf 'a\\tb \\033[31mred\\r\\n'; printf 'end \\303\\251 %s\\n' \"$(seq -s x 300)\"; "

@@ -22,6 +22,11 @@
 
 /* --- Requests --- */
 
+static json_t *refuse_at_end(const struct clv_supervisor *supervisor)
+{
+	return clv_supervisor_refuse("%s is being ended", supervisor->project.name);
+}
+
 json_t *clv_supervisor_scale(struct clv_supervisor *supervisor, const json_t *request)
 {
 	const char *name = json_string_value(json_object_get(request, "service"));
@@ -29,6 +34,8 @@ json_t *clv_supervisor_scale(struct clv_supervisor *supervisor, const json_t *re
 	json_int_t n = json_integer_value(json_object_get(request, "replicas"));
 	struct clv_unit *unit = clv_supervisor_find(supervisor, name ? name : "");
 
+	if (supervisor->is_ending)
+		return refuse_at_end(supervisor);
 	if (!unit || unit->is_removed)
 		return clv_supervisor_refuse("there is no service '%.60s' in %s",
 			name ? name : "", supervisor->project.name);
@@ -51,8 +58,7 @@ static json_t *reload(struct clv_supervisor *supervisor, const json_t *request)
 	struct clv_error err;
 
 	if (supervisor->is_ending)
-		return clv_supervisor_refuse(
-			"%s is being ended", supervisor->project.name);
+		return refuse_at_end(supervisor);
 	if (clv_supervisor_reload(supervisor, &err) < 0)
 		return clv_supervisor_refuse("%s", err.msg);
 	return json_object();
