@@ -98,6 +98,24 @@ class Plan(Services):
         self.assertEqual(self.places(code=75, web=changed, next=self.of(.5))["next"], [None])
         self.assertEqual(self.places(next=self.of(.5))["next"], [device])
 
+    def test_what_sleeps(self):
+        """What is frozen needs its compute again, where it is."""
+        web = self.service(free_port(), **{
+            "x-cleave": {"share": .6, "memory": "100M"},
+            "x-omnistrate-capabilities": {"serverlessConfiguration": {
+                "enableAutoStop": True, "targetPort": 8080, "x-cleave-sleep": "frozen"}}})
+        self.up(web=web)
+        device, = self.devices_of("web")
+        self.cleave("scale", f"{self.name}/web=0")
+        self.wait_until(lambda: self.leases()[0]["share"] < 1e-5, "sleep")
+        (there,) = self.plan(web=web)["web"]["placement"]
+        self.assertEqual((there["replica"], there["device"], there["after_end"]),
+                         (f"{self.name}-web-1", device, False))
+        self.assertAlmostEqual(there["share"], .6)
+        self.reserve("held", .6, device)
+        (there,) = self.plan(code=75, web=web)["web"]["placement"]
+        self.assertFalse(there["fits"])
+
     def test_slowdown(self):
         """As cleave fit --predict, where all programs of the device were measured."""
         for name, part in (("a", .5), ("b", .9)):

@@ -135,11 +135,10 @@ static void resume(const struct clv_service *service)
 		agent.lease = rows[i].lease;
 		agent.update = rows[i].update;
 		agent.share_ppm = 0;
-		assert_int_equal(
-			clv_leases_resume(leases, service, "demo-web-1", &err),
+		assert_int_equal(clv_leases_resume(leases, service, "demo-web-1", &err),
 			rows[i].result);
-		assert_int_equal(agent.share_ppm,
-			rows[i].result == CLV_LEASE_GIVEN ? 250000 : 0);
+		assert_int_equal(
+			agent.share_ppm, rows[i].result == CLV_LEASE_GIVEN ? 250000 : 0);
 	}
 	clv_leases_free(leases);
 }

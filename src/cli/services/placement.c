@@ -5,6 +5,7 @@
 #include "cli/services/placement.h"
 
 #include "base/cleanup.h"
+#include "base/units.h"
 #include "bridge/services/project/lease-request.h"
 #include "cli/frame/cli.h"
 #include "cli/services/slowdown.h"
@@ -84,6 +85,24 @@ static json_t *others_of(const struct clv_project *project, const json_t *leases
 
 /* --- Replicas --- */
 
+/* Of a service without a supervisor, or of a fixed number, what sleeps starts. */
+static bool stays_asleep(const struct clv_planned *planned)
+{
+	return planned->is_asleep && !planned->is_replaced && planned->service &&
+	       planned->service->autoscaling.yaml;
+}
+
+static bool is_frozen(const json_t *lease)
+{
+	return clv_json_number(lease, "share") * CLV_PPM < CLV_LEASE_REST_PPM + .5;
+}
+
+/* A frozen replica has its device, and needs its compute again. */
+static bool goes_on(const struct clv_planned *planned, const json_t *lease)
+{
+	return !planned->is_replaced && is_frozen(lease) && !stays_asleep(planned);
+}
+
 static json_t *add_replica(const struct clv_planned *planned)
 {
 	json_t *made = json_pack("{s:n, s:n, s:n, s:n, s:n, s:b, s:s, s:n, s:s}",
@@ -110,36 +129,17 @@ static void leave(struct asked *asked, const json_t *lease)
 		asked->gone[asked->n_gone++] = clv_json_text(lease, "id");
 }
 
-/* Replicas that stay, and those that go without another one in their place. */
-static size_t take_present(
-	const struct clv_planned *planned, const json_t *leases, struct asked *asked)
-{
-	size_t n_kept = planned->is_asleep && !planned->is_replaced
-				? json_array_size(leases)
-				: planned->n_replicas;
-	bool has_device = planned->service && planned->service->device.is_given;
-	json_t *lease;
-	size_t i, n = 0;
-
-	json_array_foreach (leases, i, lease) {
-		if (!has_device || i >= n_kept)
-			leave(asked, lease);
-		else if (!planned->is_replaced)
-			add_present(planned, lease);
-		n += has_device && i < n_kept && !planned->is_replaced;
-	}
-	return n;
-}
-
-/* lease: that it takes the place of, or NULL. */
+/* lease: that it takes the place of, or has until it goes on, or NULL. */
 static void add_new(
 	const struct clv_planned *planned, const json_t *lease, struct asked *asked)
 {
+	bool is_there = lease && goes_on(planned, lease);
 	json_t *made = add_replica(planned);
 	struct clv_client_placement *item = &asked->items[asked->n];
 
 	if (lease)
-		json_object_set(made, "replaces", json_object_get(lease, "name"));
+		json_object_set(made, is_there ? "replica" : "replaces",
+			json_object_get(lease, "name"));
 	if (strcmp(planned->service->device.isolation, "hardware") == 0) {
 		json_object_set_new(
 			made, "why", json_string("its partition is made when it starts"));
@@ -153,9 +153,34 @@ static void add_new(
 	*item = (struct clv_client_placement){
 		.lease = clv_services_lease_request(planned->service),
 		.instead_of = lease ? clv_json_text(lease, "id") : NULL,
-		.ends_first = planned->service->stops_first,
+		.ends_first =
+			planned->service->stops_first || (lease && is_frozen(lease)),
 	};
+	if (is_there && !item->lease.profile)
+		item->lease.device = clv_json_text(lease, "device");
 	asked->into[asked->n++] = made;
+}
+
+/* Replicas that stay, and those that go without another one in their place. */
+static size_t take_present(
+	const struct clv_planned *planned, const json_t *leases, struct asked *asked)
+{
+	size_t n_kept =
+		stays_asleep(planned) ? json_array_size(leases) : planned->n_replicas;
+	bool has_device = planned->service && planned->service->device.is_given;
+	json_t *lease;
+	size_t i, n = 0;
+
+	json_array_foreach (leases, i, lease) {
+		if (!has_device || i >= n_kept)
+			leave(asked, lease);
+		else if (goes_on(planned, lease))
+			add_new(planned, lease, asked);
+		else if (!planned->is_replaced)
+			add_present(planned, lease);
+		n += has_device && i < n_kept && !planned->is_replaced;
+	}
+	return n;
 }
 
 static void take_answer(json_t *into, const json_t *answer)
@@ -165,7 +190,8 @@ static void take_answer(json_t *into, const json_t *answer)
 	json_object_set(into, "fits", json_object_get(answer, "fits"));
 	json_object_set(into, "device", json_object_get(answer, "device"));
 	json_object_set(into, "share", json_object_get(answer, "share"));
-	json_object_set(into, "after_end", json_object_get(answer, "after_end"));
+	if (json_is_null(json_object_get(into, "replica")))
+		json_object_set(into, "after_end", json_object_get(answer, "after_end"));
 	if (json_is_object(error))
 		json_object_set(into, "why", json_object_get(error, "detail"));
 }

@@ -20,8 +20,6 @@
 #include <string.h>
 
 #define SPECS "/var/run/cdi"
-/* Of a lease that rests: the least that a lease can have. */
-#define REST_PPM 1u
 #define MEMORY_STEP (UINT64_C(1) << 20)
 
 struct clv_leases {
@@ -266,7 +264,7 @@ static uint64_t used_by(const json_t *lease)
 int clv_leases_rest(struct clv_leases *leases, const struct clv_service *service,
 	const char *name, bool shrinks, struct clv_error *err)
 {
-	struct clv_client_lease_change wanted = {.share_ppm = REST_PPM};
+	struct clv_client_lease_change wanted = {.share_ppm = CLV_LEASE_REST_PPM};
 	struct clv_client_error why = {0};
 	json_t *lease = NULL;
 	int r = is_alone(service) ? 0 : get_own(leases, name, &lease, err);
@@ -288,7 +286,7 @@ int clv_leases_rests(struct clv_leases *leases, const char *name, struct clv_err
 	json_decref(lease);
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
-	return share * CLV_PPM < REST_PPM + .5;
+	return share * CLV_PPM < CLV_LEASE_REST_PPM + .5;
 }
 
 /* The memory of the device that the lease is on; 0: the list has no such device. */
