@@ -19,10 +19,9 @@
 #include <sys/queue.h>
 
 #define ACTIONS_MAX 16u
-/* A service that fails, or has no room, is looked at for so many seconds: the next try
- * may do. */
-#define BAD_LOOKS_MAX 4u
-#define LOOKS_MAX 600u
+/* A service that fails, or has no room, is looked at for so long: the next try may do. */
+#define BAD_MAX_NS (4 * CLV_NS_PER_S)
+#define FOLLOWED_MAX_NS (600 * CLV_NS_PER_S)
 #define LINES 200
 /* Of the agent's 64 KiB for a report. */
 #define LOGS_MAX_BYTES 32768u
@@ -35,8 +34,8 @@ struct action {
 	char why[512];
 	bool is_told; /* that it runs */
 	char service[CLV_SERVICE_NAME_MAX];
-	json_int_t n_replicas; /* that were asked for */
-	unsigned n_looks, n_bad;
+	json_int_t n_replicas;           /* that were asked for */
+	uint64_t begun_ns, bad_since_ns; /* 0: it is not bad */
 	struct clv_logs *logs;
 	json_t *output;
 	bool is_cut;
@@ -156,17 +155,23 @@ static void look(struct action *action, const json_t *status)
 {
 	const json_t *service = find_service(status, action->service);
 	enum clv_outcome outcome = clv_outcome_of(service);
+	uint64_t now_ns = clv_clock_ns();
 
-	action->n_looks++;
-	action->n_bad = clv_outcome_is_bad(status, outcome) ? action->n_bad + 1 : 0;
+	if (!clv_outcome_is_bad(status, outcome))
+		action->bad_since_ns = 0;
+	else if (!action->bad_since_ns)
+		action->bad_since_ns = now_ns;
 	if (!service || strcmp(clv_control_text(service, "state"), "removed") == 0)
 		end(action, failed, "%s was removed", action->service);
 	else if (outcome == CLV_OUTCOME_DONE)
 		settle(action, service);
-	else if (outcome == CLV_OUTCOME_FAILED || action->n_bad > BAD_LOOKS_MAX)
-		end(action, failed, "%s: %s", clv_control_text(service, "state"),
+	else if (outcome == CLV_OUTCOME_FAILED)
+		end(action, failed, "failed: %s", clv_control_text(service, "failure"));
+	else if (action->bad_since_ns && now_ns - action->bad_since_ns > BAD_MAX_NS)
+		end(action, failed, "%s: %s; it is tried again",
+			clv_control_text(service, "state"),
 			clv_control_text(service, "failure"));
-	else if (action->n_looks > LOOKS_MAX)
+	else if (now_ns - action->begun_ns > FOLLOWED_MAX_NS)
 		end(action, failed, "%s is still %s after ten minutes, and goes on",
 			action->service, clv_control_text(service, "state"));
 }
@@ -282,6 +287,7 @@ void clv_actions_take(struct clv_actions *actions, const json_t *items)
 			continue;
 		action->of = actions;
 		action->state = running;
+		action->begun_ns = clv_clock_ns();
 		snprintf(action->id, sizeof(action->id), "%s", id);
 		TAILQ_INSERT_TAIL(&actions->all, action, all);
 		actions->n++;
