@@ -92,7 +92,8 @@ class Patterns:
                       f"the agent: {self.agent.log()[-1500:]}\n{found}")
         line = process.stdout.readline()
         if not line:
-            self.fail((process.communicate(timeout=BOUND_SECONDS), self.agent.log()[-1500:]))
+            said = process.communicate(timeout=BOUND_SECONDS)
+            self.fail((process.returncode, said, self.agent.log()[-1500:]))
         self.assertRegex(line, r"^done \d+$")
 
     def finish(self, process):
