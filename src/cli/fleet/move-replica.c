@@ -68,19 +68,6 @@ static int find(const char *lease, struct clv_project *ret, char *ret_service,
 	return CLV_EXIT_USAGE;
 }
 
-/* Returns the service of this name; borrowed. */
-static const json_t *service_of(const json_t *status, const char *name)
-{
-	json_t *service;
-	size_t i;
-
-	json_array_foreach (json_object_get(status, "services"), i, service) {
-		if (strcmp(clv_json_text(service, "name"), name) == 0)
-			return service;
-	}
-	return NULL;
-}
-
 /* Prints the new events of the service, and returns the last id. */
 static json_int_t print_new(
 	const json_t *status, const char *service, json_int_t after, FILE *to)
@@ -137,7 +124,7 @@ static int follow(const struct clv_project *project, const char *service,
 				project->name,
 				r == -ECONNREFUSED ? "ended" : "does not answer", lease);
 		after = print_new(status, service, after, to);
-		r = result_of(service_of(status, service), lease);
+		r = result_of(clv_control_service(status, service), lease);
 		if (r >= 0)
 			return r;
 	}

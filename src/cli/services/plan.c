@@ -177,18 +177,6 @@ static const struct clv_service *find_kept(
 	return NULL;
 }
 
-static const json_t *find_status(const struct present *present, const char *name)
-{
-	json_t *service;
-	size_t i;
-
-	json_array_foreach (json_object_get(present->status, "services"), i, service) {
-		if (strcmp(clv_json_text(service, "name"), name) == 0)
-			return service;
-	}
-	return NULL;
-}
-
 /* An update in progress, or one that was undone, has replicas of another generation. */
 static bool has_others(const json_t *status, uint64_t generation)
 {
@@ -217,7 +205,7 @@ static const char *action_of(
 	const struct present *present, const struct clv_service *service)
 {
 	const struct clv_service *kept = find_kept(present, service->name);
-	const json_t *status = find_status(present, service->name);
+	const json_t *status = clv_control_service(present->status, service->name);
 
 	if (!kept)
 		return "create";
@@ -284,7 +272,8 @@ static size_t make_plan(const struct present *present,
 
 	for (size_t i = 0; i < services->n; i++) {
 		const struct clv_service *service = &services->items[services->order[i]];
-		const json_t *status = find_status(present, service->name);
+		const json_t *status =
+			clv_control_service(present->status, service->name);
 		json_t *row = make_row(service->name, action_of(present, service), status,
 			n_wanted(service, status), ports_of(service));
 
@@ -293,7 +282,8 @@ static size_t make_plan(const struct present *present,
 	}
 	for (size_t i = 0; i < present->kept.n; i++) {
 		const struct clv_service *service = &present->kept.items[i];
-		const json_t *status = find_status(present, service->name);
+		const json_t *status =
+			clv_control_service(present->status, service->name);
 		json_t *row;
 
 		if (has_service(services, service->name))

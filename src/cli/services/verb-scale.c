@@ -4,6 +4,7 @@
 #include "cli/frame/verbs.h"
 
 #include "base/cleanup.h"
+#include "bridge/services/project/control.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/output.h"
 #include "cli/services/follow-up.h"
@@ -77,16 +78,13 @@ struct logs_settings {
 static size_t find_containers(
 	const json_t *status, const char *service, const char **ret_names, size_t room)
 {
-	json_t *item, *replica;
-	size_t i, j, n = 0;
+	const json_t *item = clv_control_service(status, service);
+	json_t *replica;
+	size_t i, n = 0;
 
-	json_array_foreach (json_object_get(status, "services"), i, item) {
-		if (strcmp(clv_json_text(item, "name"), service) != 0)
-			continue;
-		json_array_foreach (json_object_get(item, "replicas"), j, replica) {
-			if (n < room)
-				ret_names[n++] = clv_json_text(replica, "name");
-		}
+	json_array_foreach (json_object_get(item, "replicas"), i, replica) {
+		if (n < room)
+			ret_names[n++] = clv_json_text(replica, "name");
 	}
 	return n;
 }

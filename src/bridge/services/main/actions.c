@@ -119,18 +119,6 @@ static void scale(struct action *action, const json_t *item)
 	json_decref(answer);
 }
 
-static const json_t *find_service(const json_t *status, const char *name)
-{
-	json_t *service;
-	size_t i;
-
-	json_array_foreach (json_object_get(status, "services"), i, service) {
-		if (strcmp(clv_control_text(service, "name"), name) == 0)
-			return service;
-	}
-	return NULL;
-}
-
 /* Its state is one in which nothing is in progress. */
 static void settle(struct action *action, const json_t *service)
 {
@@ -153,7 +141,7 @@ static void settle(struct action *action, const json_t *service)
 
 static void look(struct action *action, const json_t *status)
 {
-	const json_t *service = find_service(status, action->service);
+	const json_t *service = clv_control_service(status, action->service);
 	enum clv_outcome outcome = clv_outcome_of(service);
 	uint64_t now_ns = clv_clock_ns();
 

@@ -54,3 +54,15 @@ const char *clv_control_text(const json_t *object, const char *key)
 
 	return text ? text : "";
 }
+
+const json_t *clv_control_service(const json_t *status, const char *name)
+{
+	json_t *service;
+	size_t i;
+
+	json_array_foreach (json_object_get(status, "services"), i, service) {
+		if (strcmp(clv_control_text(service, "name"), name) == 0)
+			return service;
+	}
+	return NULL;
+}

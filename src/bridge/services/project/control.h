@@ -25,3 +25,5 @@ int clv_control_ask(const struct clv_project *project, json_t *request, json_t *
 	struct clv_error *err);
 /* The text of a member; "" if it is none. */
 const char *clv_control_text(const json_t *object, const char *key);
+/* The service of this name in the answer to "status"; borrowed.  NULL: none. */
+const json_t *clv_control_service(const json_t *status, const char *name);
