@@ -173,7 +173,7 @@ static const struct clv_route routes[] = {
 		"project.act", "ask the supervisor of a project for an action", "tenant=owner",
 		"ActionRequest", "Action", 202},
 	{"GET", "/v1/actions/{action}", clv_api_get_action, CLV_MAY_CHANGE, NULL,
-		"one action, for ten minutes at most", "wait_ms=end", NULL, "Action", 200},
+		"one action, until at most ten minutes after its end", "wait_ms=end", NULL, "Action", 200},
 	{"GET", "/v1/tenants", clv_api_get_tenants, CLV_MAY_KNOWN, NULL,
 		"tenants, with their use and their allowances", NULL, NULL, "[Tenant]", 200},
 	{"GET", "/v1/tokens", clv_api_get_tokens, CLV_MAY_ADMIN, NULL,

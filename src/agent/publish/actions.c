@@ -305,8 +305,8 @@ const struct clv_action *clv_actions_find(struct clv_actions *actions,
 	if (action && clv_caller_sees(caller, action->owner))
 		return action;
 	clv_error_set(err, -ENOENT,
-		"no such action is known: the agent keeps the last ones, ten minutes "
-		"at most, until it ends");
+		"no such action is known: the agent keeps one for at most ten minutes "
+		"after its end, in memory");
 	return NULL;
 }
 

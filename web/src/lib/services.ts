@@ -84,9 +84,10 @@ export interface Step {
   consequence?: string;
 }
 
-/* Those that may be asked for now.  The use of an autoscaled service raises it to its minimum
- * again, also from a smaller number.  A service wakes with its own number, as by a request:
- * replicas above the number that is asked for are removed with what they have in memory. */
+/* The numbers that the service accepts in its state.  The use of an autoscaled service raises
+ * it to its minimum again, also from a smaller number.  A service wakes with its own number, as
+ * by a request: replicas above the number that is asked for are removed with what they have in
+ * memory. */
 export function stepsOf(service: Service): Step[] {
   const own = Math.max(1, service.min_replicas);
   const least = service.autoscaled ? own : 1;
